@@ -1,0 +1,219 @@
+//! The trait that a backend written in Rust implements.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    ByteString, Error,
+    capture::Recorder,
+    exec::{Outcome, RunParams, Stream},
+    file::{
+        ChmodParams, DirectoryListing, FileContent, FileInfo, MoveParams, PathParams, ReadParams,
+        RemoveParams, WriteParams,
+    },
+    initialize::{InitializeParams, Initialized, Preflight},
+    ledger::Ledger,
+    message::Message,
+    method::{Notification as _, OpenProgress},
+    sandbox::{
+        CloseParams, Closed, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
+    },
+};
+
+/// A sandbox backend. Calls come concurrently; only `initialize` comes alone and first.
+///
+/// Four methods are mandatory. The others answer `unsupported` until they are written, and stand behind the capability
+/// that their parameters name. Totals, digests, gaps, credit and the order of events are kept by [`crate::serve`].
+#[async_trait]
+pub trait Adapter: Send + Sync + 'static {
+    /// Says who this is and what it can do. The version was negotiated already.
+    async fn initialize(&self, params: InitializeParams) -> Result<Initialized, Error>;
+
+    /// Says what is missing on this machine.
+    async fn preflight(&self) -> Result<Preflight, Error> {
+        Err(Error::unsupported("preflight"))
+    }
+
+    /// Opens a sandbox that is ready to run commands. A failed open leaves nothing behind.
+    async fn open(&self, params: OpenParams, progress: Progress) -> Result<Opened, Error>;
+
+    /// Closes a sandbox; what is not there is no error.
+    async fn close(&self, params: CloseParams) -> Result<Closed, Error>;
+
+    /// Runs a command to its end.
+    async fn run(&self, params: RunParams, execution: Execution) -> Result<Finished, Error>;
+
+    /// Lists sandboxes.
+    async fn list(&self) -> Result<SandboxList, Error> {
+        Err(Error::unsupported("sandbox.list"))
+    }
+
+    /// Describes a sandbox.
+    async fn inspect(&self, _: SandboxRef) -> Result<SandboxInfo, Error> {
+        Err(Error::unsupported("sandbox.inspect"))
+    }
+
+    /// Reads a file.
+    async fn read_file(&self, _: ReadParams) -> Result<FileContent, Error> {
+        Err(Error::unsupported("file.read"))
+    }
+
+    /// Writes a file.
+    async fn write_file(&self, _: WriteParams) -> Result<(), Error> {
+        Err(Error::unsupported("file.write"))
+    }
+
+    /// Describes a path.
+    async fn stat_file(&self, _: PathParams) -> Result<FileInfo, Error> {
+        Err(Error::unsupported("file.stat"))
+    }
+
+    /// Lists a directory.
+    async fn list_directory(&self, _: PathParams) -> Result<DirectoryListing, Error> {
+        Err(Error::unsupported("file.list"))
+    }
+
+    /// Removes a file or directory.
+    async fn remove_file(&self, _: RemoveParams) -> Result<(), Error> {
+        Err(Error::unsupported("file.remove"))
+    }
+
+    /// Makes a directory.
+    async fn make_directory(&self, _: PathParams) -> Result<(), Error> {
+        Err(Error::unsupported("file.mkdir"))
+    }
+
+    /// Moves a file or directory.
+    async fn move_file(&self, _: MoveParams) -> Result<(), Error> {
+        Err(Error::unsupported("file.move"))
+    }
+
+    /// Sets permission bits.
+    async fn change_mode(&self, _: ChmodParams) -> Result<(), Error> {
+        Err(Error::unsupported("file.chmod"))
+    }
+
+    /// Tells what the subject owns.
+    async fn ledger(&self) -> Result<Ledger, Error> {
+        Err(Error::unsupported("ledger.snapshot"))
+    }
+
+    /// The connection has ended: end every command, and remove every sandbox that is not meant to outlive it.
+    async fn shutdown(&self) {}
+}
+
+/// Tells the caller of `sandbox.open` how far it is.
+#[derive(Clone)]
+pub struct Progress {
+    pub(crate) lines: mpsc::Sender<Vec<u8>>,
+}
+
+impl Progress {
+    /// One step, for people.
+    pub async fn report(&self, message: impl Into<String>) {
+        let params = ProgressParams {
+            message: message.into(),
+        };
+        let _ = self
+            .lines
+            .send(Message::notification(OpenProgress::NAME, &params).to_line())
+            .await;
+    }
+}
+
+/// How a command ended, as the backend saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// What the caller should know.
+    pub notices: Vec<String>,
+}
+
+impl From<Outcome> for Finished {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            notices: Vec::new(),
+        }
+    }
+}
+
+/// The caller's side of one running command.
+pub struct Execution {
+    /// Where output goes.
+    pub output: ExecOutput,
+    /// What the caller feeds; it ends at once unless the exec asked for streamed input.
+    pub input: ExecInput,
+    /// What the caller wants done to the running command.
+    pub control: ExecControl,
+}
+
+/// Where a command's output goes. Clones write to the same exec.
+#[derive(Clone)]
+pub struct ExecOutput(pub(crate) Arc<Recorder>);
+
+impl ExecOutput {
+    /// The command was accepted and begins to run. Called by itself before the first output at the latest.
+    pub async fn started(&self) {
+        self.0.start().await;
+    }
+
+    /// Takes bytes that the command wrote; returns when the caller has room for more.
+    pub async fn write(&self, stream: Stream, data: &[u8]) {
+        self.0.write(stream, data).await;
+    }
+}
+
+/// A piece of streamed input.
+#[derive(Debug)]
+pub(crate) struct InputPiece {
+    pub(crate) data: ByteString,
+    pub(crate) eof: bool,
+    pub(crate) taken: oneshot::Sender<bool>,
+}
+
+/// What the caller feeds to a command.
+pub struct ExecInput {
+    pub(crate) pieces: mpsc::UnboundedReceiver<InputPiece>,
+    pub(crate) ended: bool,
+}
+
+impl ExecInput {
+    /// The next bytes; `None` at end of file. Asking for more tells the caller that there is room.
+    pub async fn next(&mut self) -> Option<Vec<u8>> {
+        if self.ended {
+            return None;
+        }
+        let piece = self.pieces.recv().await?;
+        self.ended = piece.eof;
+        let _ = piece.taken.send(true);
+        Some(piece.data.into_bytes())
+    }
+}
+
+/// What a caller wants done to a running command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    /// End everything of it; the outcome is `cancelled`.
+    Cancel,
+    /// Send it this signal.
+    Signal(i32),
+}
+
+/// What a caller wants done to a running command.
+pub struct ExecControl {
+    pub(crate) interrupts: mpsc::UnboundedReceiver<Interrupt>,
+}
+
+impl ExecControl {
+    /// The next wish; never resolves when there will be none.
+    pub async fn next(&mut self) -> Interrupt {
+        match self.interrupts.recv().await {
+            Some(interrupt) => interrupt,
+            None => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The methods, each with its parameters and its answer.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    exec::{
+        AliveParams, CancelParams, CreditParams, OutputParams, RunParams, RunResult, SignalParams,
+        StartedParams, StdinParams, StdinTaken,
+    },
+    file::{
+        ChmodParams, DirectoryListing, FileContent, FileInfo, MoveParams, PathParams, ReadParams,
+        RemoveParams, WriteParams,
+    },
+    initialize::{InitializeParams, Initialized, Preflight},
+    ledger::Ledger,
+    sandbox::{
+        CloseParams, Closed, Empty, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
+    },
+};
+
+/// A request of the harness with its answer.
+pub trait Method {
+    /// The name on the wire.
+    const NAME: &'static str;
+    /// What is sent.
+    type Params: Serialize + DeserializeOwned + Send + Sync;
+    /// What comes back.
+    type Answer: Serialize + DeserializeOwned + Send;
+}
+
+/// A message that wants no answer.
+pub trait Notification {
+    /// The name on the wire.
+    const NAME: &'static str;
+    /// What is sent.
+    type Params: Serialize + DeserializeOwned + Send + Sync;
+}
+
+/// Declares every method and notification once: its type, its entry in the schema.
+macro_rules! messages {
+    (methods { $($method:ident = $method_name:literal: $params:ty => $answer:ty, $doc:literal;)* }
+     notifications { $($note:ident = $note_name:literal: $note_params:ty, $note_doc:literal;)* }) => {
+        $(
+            #[doc = $doc]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $method;
+            impl Method for $method {
+                const NAME: &'static str = $method_name;
+                type Params = $params;
+                type Answer = $answer;
+            }
+        )*
+        $(
+            #[doc = $note_doc]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $note;
+            impl Notification for $note {
+                const NAME: &'static str = $note_name;
+                type Params = $note_params;
+            }
+        )*
+
+        /// Names of all methods.
+        pub const METHODS: &[&str] = &[$($method_name),*];
+
+        /// Adds every message to a schema generator; the caller takes the definitions out.
+        pub(crate) fn describe(mut add: impl FnMut(&str, &str, schemars::Schema), generator: &mut schemars::SchemaGenerator) {
+            $(
+                add($method_name, "params", generator.subschema_for::<$params>());
+                add($method_name, "answer", generator.subschema_for::<$answer>());
+            )*
+            $( add($note_name, "params", generator.subschema_for::<$note_params>()); )*
+        }
+    };
+}
+
+messages! {
+    methods {
+        Initialize = "initialize": InitializeParams => Initialized, "The handshake; comes first.";
+        CheckPreflight = "preflight": Empty => Preflight, "What is missing on this machine.";
+        Open = "sandbox.open": OpenParams => Opened, "Makes or attaches to a sandbox.";
+        Close = "sandbox.close": CloseParams => Closed, "Lets go of a sandbox.";
+        List = "sandbox.list": Empty => SandboxList, "Every sandbox of this caller.";
+        Inspect = "sandbox.inspect": SandboxRef => SandboxInfo, "One sandbox.";
+        Run = "exec.run": RunParams => RunResult, "Runs a command.";
+        WriteStdin = "exec.stdin": StdinParams => StdinTaken, "Feeds a running command.";
+        Cancel = "exec.cancel": CancelParams => Empty, "Ends a running command.";
+        Signal = "exec.signal": SignalParams => Empty, "Signals a running command.";
+        ReadFile = "file.read": ReadParams => FileContent, "Reads a file or a part of it.";
+        WriteFile = "file.write": WriteParams => Empty, "Writes a whole file.";
+        StatFile = "file.stat": PathParams => FileInfo, "What a path names.";
+        ListDirectory = "file.list": PathParams => DirectoryListing, "What is in a directory.";
+        RemoveFile = "file.remove": RemoveParams => Empty, "Removes a file or directory.";
+        MakeDirectory = "file.mkdir": PathParams => Empty, "Makes a directory.";
+        MoveFile = "file.move": MoveParams => Empty, "Moves a file or directory.";
+        ChangeMode = "file.chmod": ChmodParams => Empty, "Sets permission bits.";
+        TakeLedger = "ledger.snapshot": Empty => Ledger, "What the subject owns.";
+    }
+    notifications {
+        Credit = "exec.credit": CreditParams, "From the harness: more output may be sent.";
+        Started = "exec.started": StartedParams, "From the adapter: a command was accepted.";
+        Output = "exec.output": OutputParams, "From the adapter: a piece of output.";
+        Alive = "exec.alive": AliveParams, "From the adapter: a command still runs.";
+        OpenProgress = "sandbox.progress": ProgressParams, "From the adapter: an open is under way.";
+    }
+}

@@ -1,0 +1,219 @@
+//! Opening, listing and closing sandboxes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ByteString;
+
+/// Parameters of `sandbox.open`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenParams {
+    /// The caller's stable name: opening a known key attaches. Needs the capability `attach`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// What the sandbox shall be like.
+    #[serde(default)]
+    pub spec: SandboxSpec,
+}
+
+/// What a sandbox shall be like. Every part is optional; a part whose capability was not declared is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxSpec {
+    /// The image or template to start from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The absolute path of the directory that commands start in; the backend's own working directory when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<ByteString>,
+    /// Variables that every command sees.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<Variable>,
+    /// Directories of the host inside the sandbox. Needs `mounts`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<Mount>,
+    /// What of the network is reachable. `none` needs `network_none`, `allow` needs `network_allow`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+    /// Bounds on resources; each needs its capability.
+    #[serde(default)]
+    pub limits: ResourceLimits,
+    /// The user that commands run as, by name or number. Needs `user`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+}
+
+/// An environment variable. Names and values are bytes; neither holds NUL, a name is not empty and has no `=`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Variable {
+    /// Its name.
+    pub name: ByteString,
+    /// Its value.
+    pub value: ByteString,
+}
+
+impl Variable {
+    /// A variable.
+    pub fn new(name: impl Into<ByteString>, value: impl Into<ByteString>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+}
+
+/// A directory of the host inside the sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mount {
+    /// The path on the host, or a volume's name.
+    pub source: ByteString,
+    /// The path in the sandbox.
+    pub target: ByteString,
+    /// Whether the sandbox can only read it.
+    #[serde(default)]
+    pub read_only: bool,
+}
+
+/// What of the network a sandbox reaches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "mode")]
+pub enum Network {
+    /// Whatever the backend gives.
+    Default,
+    /// Nothing but its own loopback.
+    None,
+    /// Only these hosts.
+    Allow {
+        /// Host names, addresses or address ranges.
+        hosts: Vec<String>,
+    },
+}
+
+/// Bounds on resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResourceLimits {
+    /// Bytes of memory. Needs `limits_memory`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Number of processes. Needs `limits_pids`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pids: Option<u64>,
+    /// Thousandths of a processor. Needs `limits_cpu`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_millis: Option<u64>,
+    /// Bytes of disk. Needs `limits_disk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
+}
+
+/// Answer to `sandbox.open`: the sandbox runs commands from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Opened {
+    /// The id that every later call names.
+    pub sandbox: String,
+    /// How it came to be.
+    pub state: OpenState,
+    /// How commands are run in it, for example `native` or `resident`.
+    pub exec_mode: String,
+    /// The directory that commands start in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<ByteString>,
+    /// What the caller should know: what was lost, healed or weakened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+}
+
+/// How an opened sandbox came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenState {
+    /// It was made now.
+    Created,
+    /// It was there and goes on as it was.
+    Attached,
+    /// One was there that could not be used; this is a new one. A notice says what was lost.
+    Recreated,
+}
+
+/// Notification `sandbox.progress` while an open is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgressParams {
+    /// For people.
+    pub message: String,
+}
+
+/// Parameters of `sandbox.close`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CloseParams {
+    /// Which.
+    pub sandbox: String,
+    /// How.
+    #[serde(default)]
+    pub how: CloseHow,
+}
+
+/// What closing does to a sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CloseHow {
+    /// It runs on without this caller. Needs `attach`.
+    Detach,
+    /// Its processes end, its files stay. Needs `attach` and `persist_files`.
+    Stop,
+    /// Everything of it goes.
+    #[default]
+    Destroy,
+}
+
+/// Answer to `sandbox.close`. Closing what is not there is no error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Closed {
+    /// Whether there was anything to close.
+    pub existed: bool,
+}
+
+/// Parameters of the calls that only name a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxRef {
+    /// Which.
+    pub sandbox: String,
+}
+
+/// Answer to `sandbox.list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxList {
+    /// Every sandbox that this caller could name.
+    pub sandboxes: Vec<SandboxInfo>,
+}
+
+/// A sandbox as listed or inspected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxInfo {
+    /// Its id.
+    pub sandbox: String,
+    /// Its key, if it was opened with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// What it is doing.
+    pub state: SandboxState,
+    /// The directory that commands start in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<ByteString>,
+}
+
+/// What a sandbox is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxState {
+    /// Being made.
+    Starting,
+    /// Runs commands.
+    Running,
+    /// Its processes are held.
+    Paused,
+    /// Its processes are gone, its files are not.
+    Stopped,
+}
+
+/// An empty answer or empty parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Empty {}

@@ -1,0 +1,439 @@
+//! Serves an [`Adapter`] on a pair of streams.
+
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    future::Future,
+    io,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures::FutureExt as _;
+use serde_json::Value;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
+
+use crate::{
+    Adapter, DEFAULT_MAX_MESSAGE_BYTES, Error, ErrorKind, ExecControl, ExecInput, ExecOutput, Execution,
+    Interrupt, Method, Progress, VERSION,
+    adapter::InputPiece,
+    capture::Recorder,
+    codec::{Line, read_line},
+    error::codes,
+    exec::{AliveParams, CreditParams, Outcome, RunParams, RunResult, Stdin, StdinTaken},
+    message::{Message, MessageError, to_value},
+    method::{self, Notification as _},
+    sandbox::Empty,
+};
+
+/// Milliseconds between `exec.alive` notifications when the caller names none.
+const ALIVE_MS: u64 = 5000;
+
+/// Serves on standard input and output until input ends.
+///
+/// # Errors
+/// Whatever reading or writing fails with.
+pub async fn serve_stdio(adapter: impl Adapter) -> io::Result<()> {
+    serve(adapter, tokio::io::stdin(), tokio::io::stdout()).await
+}
+
+/// Serves on any pair of streams until input ends; then ends what runs and lets the adapter clean up.
+///
+/// # Errors
+/// Whatever reading or writing fails with.
+pub async fn serve(
+    adapter: impl Adapter,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> io::Result<()> {
+    let (lines, queue) = mpsc::channel(256);
+    let writer = tokio::spawn(write_lines(queue, output));
+    let mut server = Server {
+        adapter: Arc::new(adapter),
+        lines,
+        execs: Arc::default(),
+        tasks: JoinSet::new(),
+        max: DEFAULT_MAX_MESSAGE_BYTES,
+        initialized: false,
+    };
+    let mut reader = BufReader::with_capacity(64 * 1024, input);
+    let ended = loop {
+        match read_line(&mut reader, server.max).await {
+            Ok(Line::Text(line)) if line.trim_ascii().is_empty() => {}
+            Ok(Line::Text(line)) => server.receive(&line).await,
+            Ok(Line::TooLong { bytes }) => server.refuse_long_line(bytes).await,
+            Ok(Line::End) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+        while server.tasks.try_join_next().is_some() {}
+    };
+    server.adapter.shutdown().await;
+    server.tasks.shutdown().await;
+    drop(server);
+    writer.await.map_err(io::Error::other)??;
+    ended
+}
+
+async fn write_lines(
+    mut queue: mpsc::Receiver<Vec<u8>>,
+    mut output: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    while let Some(line) = queue.recv().await {
+        output.write_all(&line).await?;
+        if queue.is_empty() {
+            output.flush().await?;
+        }
+    }
+    output.flush().await
+}
+
+/// The ways to reach a running exec.
+struct Running {
+    recorder: Arc<Recorder>,
+    input: mpsc::UnboundedSender<InputPiece>,
+    interrupts: mpsc::UnboundedSender<Interrupt>,
+}
+
+type Execs = Arc<Mutex<HashMap<String, Running>>>;
+
+struct Server<A> {
+    adapter: Arc<A>,
+    lines: mpsc::Sender<Vec<u8>>,
+    execs: Execs,
+    tasks: JoinSet<()>,
+    max: usize,
+    initialized: bool,
+}
+
+impl<A: Adapter> Server<A> {
+    async fn receive(&mut self, line: &[u8]) {
+        match Message::parse(line) {
+            Ok(Message::Request { id, method, params }) => self.request(id, &method, params).await,
+            Ok(Message::Notification { method, params }) => self.notification(&method, params),
+            Ok(Message::Response { .. }) => {}
+            Err(error) => {
+                let code = match error {
+                    MessageError::NotJson(_) => codes::PARSE_ERROR,
+                    MessageError::NotAMessage(_) => codes::INVALID_REQUEST,
+                };
+                let refusal = Error {
+                    code,
+                    ..Error::invalid_argument("message", format!("is {error}"))
+                };
+                self.answer(Value::Null, Err(refusal)).await;
+            }
+        }
+    }
+
+    async fn refuse_long_line(&mut self, bytes: usize) {
+        let max = self.max;
+        let error = Error::new(
+            ErrorKind::LimitExceeded,
+            "message",
+            format!("a message of {bytes} bytes is over the limit of {max} bytes"),
+        )
+        .with_fix("send it in smaller pieces");
+        self.answer(Value::Null, Err(error)).await;
+    }
+
+    async fn answer(&self, id: Value, result: Result<Value, Error>) {
+        let _ = self.lines.send(Message::Response { id, result }.to_line()).await;
+    }
+
+    fn notification(&self, method: &str, params: Value) {
+        if method == method::Credit::NAME
+            && let Ok(credit) = serde_json::from_value::<CreditParams>(params)
+            && let Some(running) = lock(&self.execs).get(&credit.exec)
+        {
+            running.recorder.grant(credit.bytes);
+        }
+    }
+
+    async fn request(&mut self, id: Value, name: &str, params: Value) {
+        if name == method::Initialize::NAME {
+            let result = self.initialize(params).await;
+            return self.answer(id, result).await;
+        }
+        if !self.initialized {
+            let error = Error::new(
+                ErrorKind::NotInitialized,
+                name,
+                format!("{name} came before initialize"),
+            )
+            .with_fix("send initialize first");
+            return self.answer(id, Err(error)).await;
+        }
+        match name {
+            method::Run::NAME => self.run(id, params).await,
+            method::WriteStdin::NAME => self.feed(id, params).await,
+            method::Cancel::NAME => {
+                let result = parse::<method::Cancel>(params)
+                    .and_then(|params| self.interrupt(&params.exec, Interrupt::Cancel));
+                self.answer(id, result).await;
+            }
+            method::Signal::NAME => {
+                let result = parse::<method::Signal>(params).and_then(|params| {
+                    if !(1..=64).contains(&params.signal) {
+                        return Err(Error::invalid_argument("signal", "is not between 1 and 64"));
+                    }
+                    self.interrupt(&params.exec, Interrupt::Signal(params.signal))
+                });
+                self.answer(id, result).await;
+            }
+            _ => self.dispatch(id, name, params),
+        }
+    }
+
+    async fn initialize(&mut self, params: Value) -> Result<Value, Error> {
+        let params = parse::<method::Initialize>(params)?;
+        if !params.protocol.iter().any(|version| version == VERSION) {
+            let offered = params.protocol.join(", ");
+            let mut error = Error::new(
+                ErrorKind::VersionMismatch,
+                "protocol",
+                format!("none of the offered protocol versions ({offered}) is spoken here"),
+            )
+            .with_fix(format!("offer {VERSION}"));
+            error.data.supported = vec![VERSION.into()];
+            return Err(error);
+        }
+        let mut initialized = self.adapter.initialize(params).await?;
+        VERSION.clone_into(&mut initialized.protocol);
+        if let Some(max) = initialized.limits.max_message_bytes {
+            self.max = usize::try_from(max).unwrap_or(usize::MAX);
+        }
+        self.initialized = true;
+        Ok(to_value(&initialized))
+    }
+
+    fn interrupt(&self, exec: &str, interrupt: Interrupt) -> Result<Value, Error> {
+        let sent = lock(&self.execs)
+            .get(exec)
+            .map(|running| running.interrupts.send(interrupt));
+        match sent {
+            Some(Ok(())) => Ok(to_value(&Empty {})),
+            _ => Err(exec_not_found(exec)),
+        }
+    }
+
+    /// Pieces are queued here, in order; each is answered when the command's side takes it.
+    async fn feed(&mut self, id: Value, params: Value) {
+        let params = match parse::<method::WriteStdin>(params) {
+            Ok(params) => params,
+            Err(error) => return self.answer(id, Err(error)).await,
+        };
+        let (taken, answer) = oneshot::channel();
+        let piece = InputPiece {
+            data: params.data,
+            eof: params.eof,
+            taken,
+        };
+        let queued = lock(&self.execs)
+            .get(&params.exec)
+            .map(|running| running.input.send(piece));
+        if queued.is_none() {
+            return self.answer(id, Err(exec_not_found(&params.exec))).await;
+        }
+        let lines = self.lines.clone();
+        self.tasks.spawn(async move {
+            let open = answer.await.unwrap_or(false);
+            let result = Ok(to_value(&StdinTaken { open }));
+            let _ = lines.send(Message::Response { id, result }.to_line()).await;
+        });
+    }
+
+    async fn run(&mut self, id: Value, params: Value) {
+        let params = match parse::<method::Run>(params) {
+            Ok(params) => params,
+            Err(error) => return self.answer(id, Err(error)).await,
+        };
+        let exec = params.exec.clone();
+        let (input, pieces) = mpsc::unbounded_channel();
+        let (interrupts, wishes) = mpsc::unbounded_channel();
+        let recorder = Arc::new(Recorder::new(
+            exec.clone(),
+            params.capture,
+            params.window,
+            self.lines.clone(),
+        ));
+        let running = Running {
+            recorder: recorder.clone(),
+            input,
+            interrupts,
+        };
+        let duplicate = {
+            let mut execs = lock(&self.execs);
+            if execs.contains_key(&exec) {
+                true
+            } else {
+                execs.insert(exec.clone(), running);
+                false
+            }
+        };
+        if duplicate {
+            let error = Error::invalid_argument("exec", format!("{exec:?} is running already"));
+            return self.answer(id, Err(error)).await;
+        }
+        let execution = Execution {
+            output: ExecOutput(recorder.clone()),
+            input: ExecInput {
+                pieces,
+                ended: params.stdin != Stdin::Stream,
+            },
+            control: ExecControl { interrupts: wishes },
+        };
+        let (adapter, lines, execs) = (self.adapter.clone(), self.lines.clone(), self.execs.clone());
+        self.tasks.spawn(async move {
+            let result = caught(run_one(&*adapter, params, execution, &recorder, &lines)).await;
+            lock(&execs).remove(&exec);
+            let result = result.map(|result| to_value(&result));
+            let _ = lines.send(Message::Response { id, result }.to_line()).await;
+        });
+    }
+
+    fn dispatch(&mut self, id: Value, name: &str, params: Value) {
+        let (adapter, lines) = (self.adapter.clone(), self.lines.clone());
+        let name = name.to_owned();
+        self.tasks.spawn(async move {
+            let result = caught(call(&*adapter, &name, params, &lines)).await;
+            let _ = lines.send(Message::Response { id, result }.to_line()).await;
+        });
+    }
+}
+
+/// A panic of the adapter is an answer, not a caller that waits for ever.
+async fn caught<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    AssertUnwindSafe(work)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("a panic");
+            Err(Error::internal("handle the request", text))
+        })
+}
+
+async fn run_one(
+    adapter: &impl Adapter,
+    params: RunParams,
+    execution: Execution,
+    recorder: &Recorder,
+    lines: &mpsc::Sender<Vec<u8>>,
+) -> Result<RunResult, Error> {
+    let accepted = Instant::now();
+    let exec = params.exec.clone();
+    let every = Duration::from_millis(params.alive_ms.unwrap_or(ALIVE_MS).max(10));
+    let finished = tokio::select! {
+        finished = adapter.run(params, execution) => finished?,
+        never = keep_alive(&exec, every, lines) => match never {},
+    };
+    let duration_ms = u64::try_from(accepted.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if !matches!(finished.outcome, Outcome::SetupFailed { .. }) {
+        recorder.start().await;
+    }
+    let totals = recorder.finish().await;
+    Ok(RunResult {
+        outcome: finished.outcome,
+        stdout: totals.stdout,
+        stderr: totals.stderr,
+        gaps: totals.gaps,
+        duration_ms,
+        notices: finished.notices,
+    })
+}
+
+async fn keep_alive(exec: &str, every: Duration, lines: &mpsc::Sender<Vec<u8>>) -> Infallible {
+    let note = Message::notification(method::Alive::NAME, &AliveParams { exec: exec.into() }).to_line();
+    loop {
+        tokio::time::sleep(every).await;
+        let _ = lines.send(note.clone()).await;
+    }
+}
+
+async fn call(
+    adapter: &impl Adapter,
+    name: &str,
+    params: Value,
+    lines: &mpsc::Sender<Vec<u8>>,
+) -> Result<Value, Error> {
+    /// Parses the parameters of a method, calls its handler, serialises its answer.
+    macro_rules! answer {
+        ($method:ty, |$params:ident| $call:expr) => {{
+            let $params = parse::<$method>(params)?;
+            $call
+                .await
+                .map(|answer| to_value(&<$method as Method>::Answer::from(answer)))
+        }};
+    }
+    match name {
+        method::CheckPreflight::NAME => answer!(method::CheckPreflight, |_params| adapter.preflight()),
+        method::Open::NAME => {
+            answer!(method::Open, |params| adapter
+                .open(params, Progress { lines: lines.clone() }))
+        }
+        method::Close::NAME => answer!(method::Close, |params| adapter.close(params)),
+        method::List::NAME => answer!(method::List, |_params| adapter.list()),
+        method::Inspect::NAME => answer!(method::Inspect, |params| adapter.inspect(params)),
+        method::ReadFile::NAME => answer!(method::ReadFile, |params| adapter.read_file(params)),
+        method::WriteFile::NAME => answer!(method::WriteFile, |params| adapter.write_file(params)),
+        method::StatFile::NAME => answer!(method::StatFile, |params| adapter.stat_file(params)),
+        method::ListDirectory::NAME => {
+            answer!(method::ListDirectory, |params| adapter.list_directory(params))
+        }
+        method::RemoveFile::NAME => answer!(method::RemoveFile, |params| adapter.remove_file(params)),
+        method::MakeDirectory::NAME => {
+            answer!(method::MakeDirectory, |params| adapter.make_directory(params))
+        }
+        method::MoveFile::NAME => answer!(method::MoveFile, |params| adapter.move_file(params)),
+        method::ChangeMode::NAME => answer!(method::ChangeMode, |params| adapter.change_mode(params)),
+        method::TakeLedger::NAME => answer!(method::TakeLedger, |_params| adapter.ledger()),
+        _ => Err(Error::unsupported(name)),
+    }
+}
+
+impl From<()> for Empty {
+    fn from((): ()) -> Self {
+        Self {}
+    }
+}
+
+/// Parses parameters; an error names the field.
+fn parse<M: Method>(params: Value) -> Result<M::Params, Error> {
+    serde_path_to_error::deserialize(params).map_err(|error| {
+        let path = error.path().to_string();
+        let problem = error.into_inner().to_string();
+        // "missing field `x`" names the field itself; its path is that of the object around it.
+        if let Some(field) = problem
+            .strip_prefix("missing field `")
+            .and_then(|rest| rest.split('`').next())
+        {
+            let field = if path == "." {
+                field.to_owned()
+            } else {
+                format!("{path}.{field}")
+            };
+            return Error::invalid_argument(field, "is missing");
+        }
+        Error::invalid_argument(path, format!("cannot be read: {problem}"))
+    })
+}
+
+fn exec_not_found(exec: &str) -> Error {
+    Error::new(
+        ErrorKind::ExecNotFound,
+        exec,
+        format!("exec {exec:?} is not running"),
+    )
+    .with_fix("nothing needs to be done if it has ended; its answer says how")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,4 @@
+//! The harness of herm: it plans, runs and judges the contract against a subject, and reports what it saw.
+
+pub mod event;
+pub mod verdict;

@@ -1,0 +1,3 @@
+//! The reference executor of herm: one library that runs an agent's commands where `terminal.backend` says.
+
+pub mod backend;

@@ -1,0 +1,3 @@
+//! The `herm` command.
+
+fn main() {}
