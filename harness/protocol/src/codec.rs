@@ -9,20 +9,33 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 pub enum Line {
     /// A whole line without its newline. A last line without a newline counts.
     Text(Vec<u8>),
-    /// A line longer than the bound; it was read to its end and dropped.
+    /// A line longer than the bound; what was read of it was dropped.
     TooLong {
-        /// How long it was, in bytes.
+        /// How many bytes of it were read.
         bytes: usize,
     },
     /// The other side closed the stream.
     End,
 }
 
+/// What to do with a line over the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// Read it to its end, so that the next line can be read.
+    Skip,
+    /// Give up at once: the stream is not read any further.
+    Stop,
+}
+
 /// Reads the next line, holding at most `max` bytes of it.
 ///
 /// # Errors
 /// Whatever reading fails with.
-pub async fn read_line(reader: &mut (impl AsyncBufRead + Unpin), max: usize) -> io::Result<Line> {
+pub async fn read_line(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    max: usize,
+    overflow: Overflow,
+) -> io::Result<Line> {
     let mut line = Vec::new();
     let mut length = 0_usize;
     loop {
@@ -39,6 +52,8 @@ pub async fn read_line(reader: &mut (impl AsyncBufRead + Unpin), max: usize) -> 
         length += part;
         if length <= max {
             line.extend_from_slice(&chunk[..part]);
+        } else if overflow == Overflow::Stop {
+            return Ok(Line::TooLong { bytes: length });
         } else {
             line = Vec::new();
         }
@@ -62,7 +77,7 @@ mod tests {
         let mut reader = tokio::io::BufReader::with_capacity(3, input);
         let mut lines = Vec::new();
         loop {
-            match read_line(&mut reader, max).await.unwrap() {
+            match read_line(&mut reader, max, Overflow::Skip).await.unwrap() {
                 Line::End => return lines,
                 line => lines.push(line),
             }
@@ -81,6 +96,15 @@ mod tests {
         assert_eq!(
             lines(b"12345678\n1234\n", 4).await,
             [Line::TooLong { bytes: 8 }, Line::Text(b"1234".to_vec())]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_given_up_at_the_bound() {
+        let mut reader = tokio::io::BufReader::with_capacity(3, tokio::io::repeat(b'x'));
+        assert_eq!(
+            read_line(&mut reader, 4, Overflow::Stop).await.unwrap(),
+            Line::TooLong { bytes: 6 }
         );
     }
 

@@ -23,7 +23,7 @@ use crate::{
     Interrupt, Method, Progress, VERSION,
     adapter::InputPiece,
     capture::Recorder,
-    codec::{Line, read_line},
+    codec::{Line, Overflow, read_line},
     error::codes,
     exec::{AliveParams, CreditParams, Outcome, RunParams, RunResult, Stdin, StdinTaken},
     message::{Message, MessageError, to_value},
@@ -63,7 +63,7 @@ pub async fn serve(
     };
     let mut reader = BufReader::with_capacity(64 * 1024, input);
     let ended = loop {
-        match read_line(&mut reader, server.max).await {
+        match read_line(&mut reader, server.max, Overflow::Skip).await {
             Ok(Line::Text(line)) if line.trim_ascii().is_empty() => {}
             Ok(Line::Text(line)) => server.receive(&line).await,
             Ok(Line::TooLong { bytes }) => server.refuse_long_line(bytes).await,
