@@ -1,4 +1,5 @@
 //! The client against adapters that keep the protocol and adapters that break it, each in its own way.
+#![expect(clippy::unwrap_used, reason = "a test that cannot unwrap has failed")]
 
 use std::{sync::Arc, time::Duration};
 

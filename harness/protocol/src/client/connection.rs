@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
@@ -252,7 +253,11 @@ impl Client {
         );
         let sent = Instant::now();
         let (id, answer) = self.send_request(method::Run::NAME, &crate::message::to_value(params))?;
-        let events = ExecEvents { received, answer, id };
+        let events = ExecEvents {
+            received,
+            answer: answer.fuse(),
+            id,
+        };
         Ok(Exec::new(self.clone(), params, events, sent))
     }
 

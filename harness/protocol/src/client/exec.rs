@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::future::{Fuse, FusedFuture as _};
 use serde_json::Value;
 use tokio::{
     sync::{mpsc, oneshot},
@@ -27,7 +28,7 @@ pub(super) enum ExecEvent {
 
 pub(super) struct ExecEvents {
     pub(super) received: mpsc::UnboundedReceiver<ExecEvent>,
-    pub(super) answer: oneshot::Receiver<Result<Value, CallError>>,
+    pub(super) answer: Fuse<oneshot::Receiver<Result<Value, CallError>>>,
     pub(super) id: u64,
 }
 
@@ -156,6 +157,10 @@ impl Exec {
     }
 
     async fn step(&mut self) -> Result<(), Fault> {
+        if self.events.answer.is_terminated() {
+            // The answer was taken by a step that was given up, which happens only when the connection broke.
+            return Err(lost());
+        }
         tokio::select! {
             biased;
             event = self.events.received.recv() => match event {
