@@ -1,0 +1,78 @@
+Feature: PROTO: both sides understand each other, now and later
+  An adapter lives through what it does not know, and tells what it cannot do.
+
+  @id:PROTO-001 @must @since:0.1 @profile:core @alone @mutant:agrees-to-any-version
+  Scenario: A version that the backend does not speak is refused with those that it speaks
+    Adding a parameter broke every provider at once where no version was agreed on (https://github.com/UKGovernmentBEIS/inspect_ai/issues/1830).
+    When a client that only speaks "herm/0.0-never" introduces itself
+    Then the call is refused because no version is shared
+    And the answer names the version "herm/1"
+
+  @id:PROTO-002 @must @since:0.1 @profile:core @mutant:refuses-unknown-fields
+  Scenario: A field that the backend does not know is ignored
+    A newer client must be able to talk to an older backend (https://www.jsonrpc.org/specification).
+    Given an open sandbox
+    When a command is run by a request with a field from the future
+    Then the outcome is exited with code 0
+
+  @id:PROTO-003 @must @since:0.1 @profile:core @alone @mutant:dies-of-an-unknown-method
+  Scenario: A method that the backend does not know is refused, and the conversation goes on
+    A missing method that shows as a failure cannot be told from a fault (https://www.jsonrpc.org/specification).
+    Given an open sandbox
+    When the backend is asked to do something from the future
+    Then the call is refused as unsupported
+    And the sandbox still runs commands
+
+  @id:PROTO-004 @must @since:0.1 @profile:core @alone @mutant:dies-of-a-malformed-line
+  Scenario Outline: A line that is no message is answered with an error, and the conversation goes on
+    A line that cannot be read has an answer of its own (https://www.jsonrpc.org/specification).
+    Given an open sandbox
+    When <a line> is sent
+    Then it is answered with an error that names no request
+    And the sandbox still runs commands
+
+    Examples:
+      | a line              |
+      | half a message      |
+      | a word              |
+      | a list              |
+      | bytes that are text in no encoding |
+
+  @id:PROTO-005 @must @since:0.1 @profile:core @alone @mutant:dies-of-an-oversized-line
+  Scenario: A message over the limit is refused, and the conversation goes on
+    One message of 50 MiB exhausted the memory of a sandbox of 128 MiB (https://github.com/UKGovernmentBEIS/inspect_k8s_sandbox/pull/217).
+    Given an open sandbox
+    When a message longer than the declared limit is sent
+    Then it is answered with an error that names no request
+    And the sandbox still runs commands
+
+  @id:PROTO-006 @must @since:0.1 @profile:core @mutant:one-request-at-a-time
+  Scenario: A request is answered while a command runs
+    A frozen helper held a lock, and listing or using any other sandbox hung (https://github.com/docker/sbx-releases/issues/163).
+    Given an open sandbox
+    When a command runs until it is told to end
+    Then another command is answered meanwhile
+
+  @id:PROTO-007 @must @since:0.1 @profile:core @needs:argv @mutant:replaces-what-is-not-text
+  Scenario: An argument that is not valid text arrives as it was given
+    Bytes lost in a lossy conversation cannot be brought back (https://github.com/Eynzof/Hermes-CN-Desktop/issues/71).
+    Given an open sandbox
+    When a program is given an argument of bytes that are not valid UTF-8
+    Then it has received exactly these bytes
+
+  @id:PROTO-008 @must @since:0.1 @profile:core @mutant:ignores-credit
+  Scenario: No more output is sent than the caller has room for
+    A host process froze on half a gigabyte of output that nobody had asked for (https://github.com/NousResearch/hermes-agent/issues/64435).
+    Given an open sandbox
+    When a command prints 100000 bytes to a caller with room for 4096
+    Then exactly 4096 bytes arrive until there is room
+    And all 100000 bytes have arrived when there is room
+
+  @id:PROTO-009 @must @since:0.1 @profile:core @alone @mutant:lingers-when-its-input-has-ended
+  Scenario: The end of its input ends the backend and what runs in it
+    Processes outlived the agent that had started them, and kept its ports (https://github.com/NousResearch/hermes-agent/pull/40350).
+    Given an open sandbox
+    And a command that keeps a beat
+    When the caller goes away
+    Then the backend has ended by itself
+    And the beat has stopped

@@ -1,0 +1,67 @@
+Feature: ENV: a command sees the variables it was given, and no secrets
+  Variables are data. What the caller did not give does not leak in.
+
+  @id:ENV-001 @must @since:0.1 @profile:core @needs:env @mutant:expands-variables
+  Scenario Outline: A value arrives as it was given
+    Names and values that no script could hold made every later command fail (https://github.com/unixwin/niubash/issues/102).
+    Given an open sandbox
+    When a command with a variable that holds <a value> prints it
+    Then standard output is that value
+
+    Examples:
+      | a value                   |
+      | nothing                   |
+      | spaces and quotes         |
+      | several lines             |
+      | what a shell would expand |
+      | an equals sign            |
+      | letters beyond ASCII      |
+      | 100000 bytes              |
+
+  @id:ENV-002 @must @since:0.1 @profile:core @needs:env @mutant:variables-stick
+  Scenario: A variable of one command is not seen by the next
+    Variables set for one run were found by another (https://github.com/NousResearch/hermes-agent/issues/91440).
+    Given an open sandbox
+    And a command was run with the variable "HERM_ONCE" set to "once"
+    When a command asks whether the variable "HERM_ONCE" is set
+    Then it is not
+
+  @id:ENV-003 @must @since:0.1 @profile:core @mutant:leaks-the-environment
+  Scenario Outline: Secrets in the backend's own environment are not seen by commands
+    Keys of the agent were inherited by the commands that it ran (https://github.com/NousResearch/hermes-agent/pull/1157).
+    Given an open sandbox
+    When a command lists all its variables
+    Then the secret that the backend was started with as <a name> is not among them
+
+    Examples:
+      | a name                |
+      | OPENAI_API_KEY        |
+      | AWS_SECRET_ACCESS_KEY |
+      | HERM_CANARY_TOKEN     |
+
+  @id:ENV-004 @must @since:0.1 @profile:core @fresh @needs:env @mutant:sandbox-variables-win
+  Scenario: A variable of a command wins over one of the sandbox
+    Which value counted depended on who had made the sandbox first (https://github.com/NousResearch/hermes-agent/issues/100444).
+    Given a sandbox opened with the variable "HERM_WHO" set to "sandbox"
+    When a command with the variable "HERM_WHO" set to "command" prints it
+    Then standard output is exactly "command"
+
+  @id:ENV-005 @must @since:0.1 @profile:core @mutant:without-a-path
+  Scenario: The usual programs are found
+    A corrupted search path broke every later command for good (https://github.com/NousResearch/hermes-agent/issues/38249).
+    Given an open sandbox
+    When a command uses cat, ls, sleep, tr and wc
+    Then the outcome is exited with code 0
+
+  @id:ENV-006 @must @since:0.1 @profile:core @needs:env @mutant:drops-impossible-variables
+  Scenario Outline: A variable that cannot exist is refused
+    A name that is no name made a script that could not be read (https://github.com/unixwin/niubash/issues/102).
+    Given an open sandbox
+    When a command that leaves a mark is given a variable with <a name>
+    Then the call is refused as an invalid argument
+    And the mark is not there
+
+    Examples:
+      | a name                     |
+      | no name                    |
+      | an equals sign in its name |

@@ -1,0 +1,86 @@
+Feature: EXIT: how a command ended is told as it was
+  The exit code is the command's own. What is not known is never a number.
+
+  @id:EXIT-001 @must @since:0.1 @profile:core @mutant:success-for-all @mutant:cuts-exit-codes-to-seven-bits
+  Scenario Outline: The exit code of a command is told unchanged
+    A workload that ended with 13 was reported as 0 (https://github.com/moby/moby/issues/35497).
+    Given an open sandbox
+    When a command exits with code <code>
+    Then the outcome is exited with code <code>
+
+    Examples:
+      | code |
+      | 0    |
+      | 1    |
+      | 2    |
+      | 70   |
+      | 125  |
+      | 126  |
+      | 127  |
+      | 128  |
+      | 137  |
+      | 255  |
+
+  @id:EXIT-002 @must @since:0.1 @profile:core @mutant:reads-124-as-a-deadline
+  Scenario: A command that exits with 124 by itself has not timed out
+    Where only numbers are told, an exit with 124 cannot be told from a deadline (https://github.com/apache/airflow/pull/72910).
+    Given an open sandbox
+    When a command exits with code 124
+    Then the outcome is exited with code 124
+
+  @id:EXIT-003 @must @since:0.1 @profile:core @mutant:signals-as-exit-codes
+  Scenario Outline: A command that a signal ended is told with the signal
+    The kill of a tool's shell was recorded as success (https://github.com/vm0-ai/vm0/issues/33855).
+    Given an open sandbox
+    When a command ends itself with signal <signal>
+    Then the outcome is ended by signal <signal>
+
+    Examples:
+      | signal |
+      | 9      |
+      | 15     |
+      | 6      |
+
+  @id:EXIT-004 @must @since:0.1 @profile:core @mutant:minus-one-for-an-unknown-command
+  Scenario: A command that the shell does not find exits with 127 and says so
+    An unknown command gave -1 and no text (https://github.com/daytonaio/daytona/issues/2283).
+    Given an open sandbox
+    When a command names a program that does not exist
+    Then the outcome is exited with code 127
+    And the output names the program
+
+  @id:EXIT-005 @must @since:0.1 @profile:core @mutant:cannot-run-as-not-found
+  Scenario: A command that may not be run exits with 126
+    The code of a command that cannot start depended on a race (https://github.com/moby/moby/issues/45795).
+    Given an open sandbox
+    When a command names a file that is no program
+    Then the outcome is exited with code 126
+
+  @id:EXIT-006 @must @since:0.1 @profile:core @needs:timeout @mutant:death-by-signal-is-a-deadline
+  Scenario: A command that ends itself by a signal before its deadline has not timed out
+    A command that timed out came back as -1 on one run and as 137 on the next, so numbers prove nothing (https://github.com/apache/airflow/pull/72910).
+    Given an open sandbox
+    When a command with a deadline of 30 seconds ends itself with signal 15
+    Then the outcome is ended by signal 15
+
+  @id:EXIT-007 @must @since:0.1 @profile:core @needs:argv @mutant:set-up-failures-as-exit-codes
+  Scenario: A program that does not exist is a failure of the set-up, not of a command
+    Set-up that failed before the command started looked like the command's own failure (https://github.com/openai/codex/issues/15982).
+    Given an open sandbox
+    When a program that does not exist is run
+    Then the outcome is set-up failed because the program was not found
+
+  @id:EXIT-008 @must @since:0.1 @profile:core @mutant:empty-text-is-an-error
+  Scenario Outline: A command that does nothing is a success
+    Commands without output were reported as failures with a false exit code (https://github.com/cline/cline/issues/13272).
+    Given an open sandbox
+    When a command that is <nothing> is run
+    Then the outcome is exited with code 0
+    And standard output is empty
+    And standard error is empty
+
+    Examples:
+      | nothing         |
+      | empty           |
+      | only a comment  |
+      | only blank lines |

@@ -1,0 +1,60 @@
+Feature: STDIN: a command reads what it was given, and then the end
+  No input means the end at once; given input arrives whole.
+
+  @id:STDIN-001 @must @since:0.1 @profile:core @mutant:holds-input-open
+  Scenario: A command that was given no input reads the end at once
+    Commands inherited a pipe that never ended and hung when they read it (https://github.com/cloudflare/sandbox-sdk/pull/141).
+    Given an open sandbox
+    When a command counts its input
+    Then it has counted 0 bytes
+
+  @id:STDIN-002 @must @since:0.1 @profile:core @needs:stdin @mutant:input-as-text @mutant:input-with-a-newline
+  Scenario Outline: Input arrives as it was given, and ends
+    Input was dropped without a word by one provider (https://github.com/UKGovernmentBEIS/inspect_k8s_sandbox/pull/205).
+    Given an open sandbox
+    When a command repeats its input, which is <input>
+    Then standard output is that input
+
+    Examples:
+      | input                    |
+      | nothing at all           |
+      | one byte                 |
+      | text without a newline   |
+      | what a shell would expand |
+
+    @needs:stream_bytes=exact
+    Examples:
+      | input                    |
+      | every byte value         |
+
+  @id:STDIN-003 @must @since:0.1 @profile:core @needs:stdin @mutant:cuts-input-at-64-kib
+  Scenario: A megabyte of input arrives whole
+    The end of input, sent right behind the data, dropped what was still on its way (https://github.com/Eugeny/russh/issues/213).
+    Given an open sandbox
+    When a command counts its input of 1048576 bytes
+    Then it has counted 1048576 bytes
+
+  @id:STDIN-004 @must @since:0.1 @profile:core @needs:stdin @mutant:unread-input-is-a-failure
+  Scenario: A command that does not read its input ends by itself
+    An exec whose input nobody read did not end with its command (https://github.com/moby/moby/pull/8987).
+    Given an open sandbox
+    When a command ignores its input of 1048576 bytes
+    Then the outcome is exited with code 0
+
+  @id:STDIN-005 @must @since:0.1 @profile:core @needs:stdin_stream @mutant:holds-input-until-its-end
+  Scenario: Input can be fed while the command runs
+    The first write to the input of a live process failed (https://github.com/PrimeIntellect-ai/verifiers/pull/2471).
+    Given an open sandbox
+    When a command that repeats each line is fed "one\n"
+    Then "one\n" has arrived while it waits
+    When it is fed "two\n"
+    Then "one\ntwo\n" has arrived while it waits
+    When its input ends
+    Then the outcome is exited with code 0
+
+  @id:STDIN-006 @must @since:0.1 @profile:core @needs:stdin_stream @mutant:swallows-input-that-nobody-reads
+  Scenario: Input for a command that has closed its own is told as unread
+    Input was written to programs that had none, and was lost (https://github.com/e2b-dev/E2B/issues/927).
+    Given an open sandbox
+    When a command that has closed its input is fed "late\n" until it is told
+    Then the feeding was told as unread

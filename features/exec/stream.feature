@@ -1,0 +1,70 @@
+Feature: STREAM: output arrives as it was written
+  Every byte, on the stream it was written to, soon.
+
+  @id:STREAM-001 @must @since:0.1 @profile:core @mutant:adds-a-final-newline @mutant:trims-output
+  Scenario Outline: Line ends and blanks arrive as they were printed
+    An exit code was glued to output that had no final newline, and last lines were dropped (https://github.com/TencentCloud/CubeSandbox/issues/362).
+    Given an open sandbox
+    When a command prints "<text>"
+    Then standard output is exactly "<text>"
+
+    Examples:
+      | text                  |
+      | no newline at the end |
+      | one line\n            |
+      | \n\n  leading\n       |
+      | trailing  \n\n\n      |
+      | \tdos\r\nlines\r\n    |
+
+  @id:STREAM-002 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:errors-into-output
+  Scenario: Standard output and standard error arrive apart
+    Merged, unbounded output could not be taken apart again (https://github.com/daytonaio/daytona/issues/5144).
+    Given an open sandbox
+    When a command prints "out\n" and, as an error, "err\n"
+    Then standard output is exactly "out\n"
+    And standard error is exactly "err\n"
+
+  @id:STREAM-003 @must @since:0.1 @profile:core @needs:stream_bytes=exact @mutant:output-as-text
+  Scenario: Every byte value arrives as it was written
+    Each buffer was converted to text on its own, and the damage could not be undone (https://github.com/NousResearch/hermes-agent/pull/72324).
+    Given an open sandbox
+    When a command prints every byte value
+    Then standard output is every byte value, in order
+
+  @id:STREAM-004 @must @since:0.1 @profile:core @mutant:holds-output-until-the-end
+  Scenario: Output arrives while the command runs
+    Silence until the end cannot be told from a hang (https://github.com/SWE-agent/SWE-ReX/issues/9).
+    Given an open sandbox
+    When a command prints "first\n" and then waits to be ended
+    Then "first\n" has arrived while it waits
+
+  @id:STREAM-005 @must @since:0.1 @profile:core @mutant:loses-the-tail
+  Scenario: A megabyte arrives whole although the command ends at once
+    Short-lived commands lost the end of their output (https://github.com/moby/moby/issues/20951).
+    Given an open sandbox
+    When a command prints 1048576 bytes in many pieces
+    Then all that was printed has arrived
+    And the outcome is exited with code 0
+
+  @id:STREAM-006 @must @since:0.1 @profile:core @mutant:prints-a-banner
+  Scenario: Nothing arrives that the command did not print
+    The wrapper's own text ended up in what the command had written (https://github.com/NousResearch/hermes-agent/issues/3587).
+    Given an open sandbox
+    When a command prints nothing
+    Then standard output is empty
+    And standard error is empty
+
+  @id:STREAM-007 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:reads-one-stream-after-the-other
+  Scenario: Much output on both streams at once does not block
+    Waiting for the end before reading filled the channel, and both sides waited (https://github.com/paramiko/paramiko/issues/448).
+    Given an open sandbox
+    When a command prints 1048576 bytes on each stream in turns
+    Then the total of standard output is 1048576 bytes
+    And the total of standard error is 1048576 bytes
+
+  @id:STREAM-008 @must @since:0.1 @profile:core @mutant:mixes-up-commands
+  Scenario: Commands that run at the same time get their own output
+    Parallel commands were answered with each other's errors (https://github.com/bytedance/deer-flow/issues/1433).
+    Given an open sandbox
+    When 8 commands that print their own number run at the same time
+    Then each has received its own number and nothing else

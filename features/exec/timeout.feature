@@ -1,0 +1,83 @@
+Feature: TIMEOUT: a deadline ends the command, not only the client
+  What an agent starts must not outlive its permission to run.
+
+  @id:TIMEOUT-001 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-come-late @mutant:deadline-as-exit-124
+  Scenario: A command that runs too long is told as timed out, on time
+    The error for a deadline was raised only after the command had ended (https://github.com/daytonaio/daytona/issues/2602).
+    Given an open sandbox
+    When a command keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+
+  @id:TIMEOUT-002 @must @since:0.1 @profile:core @needs:timeout @mutant:deadline-loses-output
+  Scenario: What was printed before the deadline is kept
+    Output collected before the deadline was thrown away (https://github.com/SWE-agent/SWE-ReX/issues/29).
+    Given an open sandbox
+    When a command prints "so far\n" and keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out
+    And standard output is exactly "so far\n"
+
+  @id:TIMEOUT-003 @must @since:0.1 @profile:core @needs:timeout @mutant:deadline-ends-only-the-call
+  Scenario: A command is dead when its deadline is told
+    With a cloud service the deadline ended the request while the command ran on (https://github.com/e2b-dev/E2B/issues/500).
+    Given an open sandbox
+    When a command keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out
+    And the beat has stopped
+    And the sandbox still runs commands
+
+  @id:TIMEOUT-005 @must @since:0.1 @profile:core @needs:timeout @mutant:deadline-ends-only-the-shell @mutant:deadline-ends-only-the-call
+  Scenario: What a command runs in the background dies with it
+    On a deadline only the client was killed, and the tree ran on until no process could be started (https://github.com/NousResearch/hermes-agent/issues/84967).
+    Given an open sandbox
+    When a command starts a worker that keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out
+    And the beat has stopped
+
+  @id:TIMEOUT-006 @must @since:0.1 @profile:core @needs:timeout @mutant:deadline-asks-politely
+  Scenario: A command that ignores requests to end is ended
+    A stop that reached only the wrapper left its children burning processor time for hours (https://github.com/NousResearch/hermes-agent/pull/43499).
+    Given an open sandbox
+    When a command that ignores requests to end keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped
+
+  @id:TIMEOUT-007 @must @since:0.1 @profile:core @needs:timeout @mutant:every-deadline-strikes @mutant:waits-for-the-deadline
+  Scenario: A command that ends in time has not timed out
+    The first command timed out at once (https://github.com/OpenHands/OpenHands/issues/9147).
+    Given an open sandbox
+    When a command with a deadline of 30 seconds exits with code 3
+    Then the outcome is exited with code 3
+    And it was answered within 5 seconds
+
+  @id:TIMEOUT-008 @must @since:0.1 @profile:core @needs:timeout @mutant:deadline-ends-the-sandbox
+  Scenario: A sandbox lives on, with its files, after a deadline
+    Killing the sandbox to end one slow command made a dead session of it (https://github.com/NousResearch/hermes-agent/pull/90226).
+    Given an open sandbox
+    And a command left a mark in its working directory
+    When a command keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out
+    And the next command finds the mark in its own
+
+  @id:TIMEOUT-009 @must @since:0.1 @profile:core @needs:timeout,zero_timeout=none @mutant:zero-strikes-at-once
+  Scenario: A deadline of zero is no deadline
+    Zero meant no limit to one backend and was refused by another (https://github.com/langchain-ai/deepagents/pull/1558).
+    Given an open sandbox
+    When a command with a deadline of 0 seconds runs for a moment
+    Then the outcome is exited with code 0
+
+  @id:TIMEOUT-010 @must @since:0.1 @profile:core @needs:timeout @mutant:deadline-waits-for-room
+  Scenario: A deadline strikes although nobody takes the output
+    A reader that waits for its streams to close hung past its own deadline (https://github.com/openai/codex/issues/4337).
+    Given an open sandbox
+    When a command keeps a beat and prints more than its caller takes, with a deadline of 1 second
+    Then the beat stops within 2 seconds after the deadline
+
+  @id:TIMEOUT-011 @must @since:0.1 @profile:core @needs:cancel @mutant:cancel-is-a-deadline @mutant:cancel-ends-only-the-call
+  Scenario: A command that its caller cancels is dead and told as cancelled
+    A stop by the user and a lost client looked the same, and the result was dropped (https://github.com/NousResearch/hermes-agent/issues/84207).
+    Given an open sandbox
+    And a command that keeps a beat
+    When the command is cancelled
+    Then the outcome is cancelled
+    And the beat has stopped
+    And the sandbox still runs commands

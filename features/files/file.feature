@@ -1,0 +1,133 @@
+Feature: FILE: a file holds what was written, byte for byte
+  Commands and the file calls see the same files.
+
+  @id:FILE-001 @must @since:0.1 @profile:files @needs:files @mutant:files-as-text @mutant:cuts-files-at-64-kib
+  Scenario Outline: What is written is what is read
+    Binary files broke when the transport became a pipe of text (https://github.com/UKGovernmentBEIS/inspect_ai/pull/130).
+    Given an open sandbox
+    When a file is written with <content>
+    Then reading it gives the same bytes
+
+    Examples:
+      | content                  |
+      | nothing                  |
+      | text without a newline   |
+      | every byte value         |
+      | blank lines only         |
+      | a megabyte               |
+
+  @id:FILE-002 @must @since:0.1 @profile:files @needs:files @mutant:files-live-elsewhere @mutant:files-as-text
+  Scenario: Commands see what was written
+    Calls in the background and in the foreground saw two different file systems (https://github.com/NousResearch/hermes-agent/issues/20127).
+    Given an open sandbox
+    When a file is written with every byte value
+    Then a command that prints the file prints the same bytes
+
+  @id:FILE-003 @must @since:0.1 @profile:files @needs:files @mutant:files-live-elsewhere @mutant:reads-from-a-cache
+  Scenario: What a command has changed is what is read
+    File operations went around the sandbox that commands ran in (https://github.com/NousResearch/hermes-agent/issues/20127).
+    Given an open sandbox
+    And a file that was written and read
+    When a command writes other text to the file
+    Then reading it gives the other text
+
+  @id:FILE-004 @must @since:0.1 @profile:files @needs:files @mutant:cleans-up-names
+  Scenario Outline: A file's name is taken literally
+    The name of a file led a read to write outside of its own folder (https://github.com/UKGovernmentBEIS/inspect_ai/pull/4369).
+    Given an open sandbox
+    When a file named "<name>" is written
+    Then a command finds exactly that name in its directory
+    And reading it gives the same bytes
+
+    Examples:
+      | name              |
+      | with a space.txt  |
+      | it's "quoted"     |
+      | $HOME `id`        |
+      | two\nlines        |
+      | -n                |
+      | grün-日本.txt     |
+      | .hidden           |
+
+  @id:FILE-005 @must @since:0.1 @profile:files @needs:files,missing_parent=create @mutant:refuses-missing-directories
+  Scenario: Missing directories are made
+    One suite expects missing directories to be made, another takes either answer (https://github.com/langchain-ai/langchain/issues/37905).
+    Given an open sandbox
+    When a file in a directory that is missing is written
+    Then reading it gives the same bytes
+
+  @id:FILE-006 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:overwrites-without-cutting
+  Scenario: Writing again replaces all of the content
+    A suite in wide use expects the new content and nothing of the old (https://github.com/UKGovernmentBEIS/inspect_ai).
+    Given an open sandbox
+    And a file that was written with 1000 bytes
+    When it is written again with 10 bytes
+    Then reading it gives the same bytes
+
+  @id:FILE-007 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:resets-permissions
+  Scenario Outline: Writing again keeps the permissions
+    An atomic replace reset permissions, and scripts could not be run any more (https://github.com/NousResearch/hermes-agent/pull/10618).
+    Given an open sandbox
+    And a file that was written with 10 bytes
+    And the file has the permissions <mode>
+    When it is written again with 20 bytes
+    Then the file still has the permissions <mode>
+
+    Examples:
+      | mode |
+      | 0755 |
+      | 0664 |
+      | 0600 |
+
+  @id:FILE-008 @must @since:0.1 @profile:files @needs:files @mutant:empty-for-missing @mutant:internal-error-for-everything
+  Scenario: A file that is not there is named in a typed error
+    A suite in wide use asks for a typed error that names the file (https://github.com/UKGovernmentBEIS/inspect_ai).
+    Given an open sandbox
+    When a file that is not there is read
+    Then the call is refused because the file is not there
+    And the error names the file
+
+  @id:FILE-009 @must @since:0.1 @profile:files @needs:files @mutant:internal-error-for-everything
+  Scenario Outline: A directory is no file
+    A suite in wide use asks for a typed error here, so that it does not look like a broken backend (https://github.com/UKGovernmentBEIS/inspect_ai).
+    Given an open sandbox
+    When a directory is <used> as a file
+    Then the call is refused because it is a directory
+
+    Examples:
+      | used    |
+      | read    |
+      | written |
+
+  @id:FILE-010 @must @since:0.1 @profile:files @needs:files @mutant:ignores-ranges
+  Scenario Outline: A part of a file is read by its place and length
+    Backends are asked by a standard suite to page through files, at and past the end, too (https://github.com/langchain-ai/langchain/issues/37905).
+    Given an open sandbox
+    And a file that was written with 1000 bytes
+    When <length> bytes from <offset> on are read
+    Then these are the bytes from <offset> up to <end>
+    And the size of the whole is told as 1000 bytes
+
+    Examples:
+      | offset | length | end  |
+      | 0      | 10     | 10   |
+      | 990    | 10     | 1000 |
+      | 995    | 10     | 1000 |
+      | 1000   | 10     | 1000 |
+      | 5000   | 10     | 5000 |
+      | 500    | 0      | 500  |
+
+  @id:FILE-011 @must @since:0.1 @profile:files @needs:files,relative_path=workdir @mutant:relative-to-the-root
+  Scenario: A relative path is taken from the directory that commands start in
+    The path domain of file tools differed from that of commands (https://github.com/NousResearch/hermes-agent/issues/113894).
+    Given an open sandbox
+    When a file is written by a relative path
+    Then a command finds it in the directory that commands start in
+
+  @id:FILE-012 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:writes-in-two-steps
+  Scenario: Nobody sees a file that is half written
+    A reader saw half of a file that was being rewritten, and its search path was corrupted for good (https://github.com/NousResearch/hermes-agent/issues/38249).
+    Given an open sandbox
+    And a file that was written with 100000 bytes
+    When it is written again and again while a command reads it
+    Then the command has seen only whole files

@@ -1,0 +1,53 @@
+Feature: CLOSE: what is closed is gone
+  Nothing of a destroyed sandbox runs, is listed, or answers.
+
+  @id:CLOSE-001 @must @since:0.1 @profile:core @fresh @mutant:runs-after-close
+  Scenario: A destroyed sandbox runs nothing
+    After a stop a command was accepted but never ran (https://github.com/daytonaio/daytona/issues/4520).
+    Given an open sandbox
+    When the sandbox is destroyed
+    Then a command in it is refused because the sandbox is not there
+
+  @id:CLOSE-002 @must @since:0.1 @profile:core @fresh @mutant:complains-about-a-second-close
+  Scenario Outline: Closing what is not there is no error
+    Removal must be safe to repeat, or a cleaner stops at its first race (https://github.com/kubernetes-sigs/cri-tools).
+    Given an open sandbox
+    When <a sandbox> is destroyed
+    Then closing it again tells that nothing was there
+
+    Examples:
+      | a sandbox                    |
+      | the sandbox                  |
+      | a sandbox that never existed |
+
+  @id:CLOSE-003 @must @since:0.1 @profile:core @fresh @mutant:leaves-processes-at-close
+  Scenario: Destroying a sandbox ends what a finished command has left running in it
+    Processes started in the background survived the end of the agent (https://github.com/NousResearch/hermes-agent/pull/40350).
+    Given an open sandbox
+    And a command that has left a beat behind
+    When the sandbox is destroyed
+    Then the beat has stopped
+
+  @id:CLOSE-004 @must @since:0.1 @profile:core @fresh @mutant:leaves-its-callers-waiting
+  Scenario: Destroying a sandbox answers whoever waits for a command in it
+    A caller waited for ever for a sandbox that another had removed (https://github.com/vercel/eve/issues/440).
+    Given an open sandbox
+    And a command that keeps a beat
+    When the sandbox is destroyed
+    Then the command is answered as lost with its sandbox
+    And the beat has stopped
+
+  @id:CLOSE-005 @must @since:0.1 @profile:core @fresh @needs:list @mutant:lists-the-dead
+  Scenario: A destroyed sandbox is gone from the list
+    Containers piled up that nobody could see, from five separate causes (https://github.com/NousResearch/hermes-agent/issues/20561).
+    Given an open sandbox
+    When the sandbox is destroyed
+    Then it is not listed
+
+  @id:CLOSE-006 @must @since:0.1 @profile:core @fresh @mutant:leaves-files-at-close
+  Scenario: The files of a destroyed sandbox are gone
+    Containers were removed while their directories stayed on the disk (https://github.com/NousResearch/hermes-agent/pull/44144).
+    Given two open sandboxes
+    And a file in the first one's working directory
+    When the first sandbox is destroyed
+    Then the second one sees no such file

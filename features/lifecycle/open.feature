@@ -1,0 +1,51 @@
+Feature: OPEN: a sandbox is ready when it is there
+  Opening answers when commands can run, and a failed opening leaves nothing.
+
+  @id:OPEN-001 @must @since:0.1 @profile:core @fresh @mutant:one-sandbox-for-all
+  Scenario: Each opening without a key makes a sandbox of its own
+    Two scheduled jobs were given one environment and ran in each other's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
+    Given two open sandboxes
+    Then both are told to be new
+    And they have different ids
+    And a file in the first one's working directory is not in the second one's
+
+  @id:OPEN-002 @must @since:0.1 @profile:core @fresh @mutant:opens-before-it-is-ready
+  Scenario: The first command runs as soon as the sandbox is there
+    A command sent while the sandbox was still starting killed it (https://github.com/OpenHands/OpenHands/issues/5557).
+    When a sandbox is opened and a command is run at once
+    Then the outcome is exited with code 0
+
+  @id:OPEN-003 @must @since:0.1 @profile:core @fresh @needs:env @mutant:forgets-the-sandbox-variables
+  Scenario: A variable of the sandbox is seen by every command in it
+    An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286).
+    Given a sandbox opened with the variable "HERM_COLOUR" set to "green \"quoted\""
+    When a command prints the variable "HERM_COLOUR"
+    Then standard output is exactly "green \"quoted\""
+
+  @id:OPEN-004 @must @since:0.1 @profile:core @fresh @needs:cwd @mutant:opens-in-its-own-directory
+  Scenario: A sandbox opened with a directory starts its commands there
+    A directory option was ignored together with containment (https://github.com/apptainer/singularity/issues/1208).
+    Given a directory named "start here"
+    When a sandbox is opened with this directory
+    And a command prints its working directory
+    Then it is this directory
+
+  @id:OPEN-005 @must @since:0.1 @profile:core @fresh @needs:list @mutant:lists-what-was-never-made
+  Scenario: An opening that fails leaves no sandbox
+    A failing start step left more than a hundred orphans in three days (https://github.com/NousResearch/hermes-agent/issues/7439).
+    When a sandbox is opened with a variable that has no name
+    Then the call is refused as an invalid argument
+    And no more sandboxes are listed than before
+
+  @id:OPEN-006 @must @since:0.1 @profile:core @fresh @needs:list @mutant:lists-nothing
+  Scenario: An open sandbox is listed
+    Listing dropped an instance although its processes were alive (https://github.com/apptainer/singularity/issues/1233).
+    Given an open sandbox
+    Then it is listed as running
+
+  @id:OPEN-007 @must @since:0.1 @profile:core @fresh @needs:inspect @mutant:describes-another-sandbox
+  Scenario: An open sandbox is described truly
+    A start answered with success, yet no sandbox of that name existed (https://github.com/apptainer/singularity/issues/1706).
+    Given an open sandbox
+    When the sandbox is inspected
+    Then it is described as running, under its own id, with the directory that commands start in
