@@ -1,4 +1,9 @@
 //! The harness of herm: it plans, runs and judges the contract against a subject, and reports what it saw.
 
+pub mod catalogue;
+pub mod contract;
 pub mod event;
+pub mod scene;
+pub mod step;
+mod steps;
 pub mod verdict;

@@ -1,0 +1,11 @@
+//! Steps of the chapters about the life of a sandbox.
+
+mod close;
+mod open;
+
+use crate::step::StepList;
+
+pub(super) fn register(steps: &mut StepList) {
+    open::register(steps);
+    close::register(steps);
+}
