@@ -61,7 +61,7 @@ fn what_is_wrong_is_told_with_its_place_and_the_near_miss() {
         (
             "\"TIMEOUT-004\"",
             "\"TIMEOUT-04\"",
-            "5:6: no requirement is called TIMEOUT-04 (did you mean `TIMEOUT-003`?)",
+            "5:6: no requirement is called TIMEOUT-04 (did you mean `TIMEOUT-004`?)",
         ),
         (
             "\"TIMEOUT-004\"",

@@ -7,10 +7,7 @@ use serde_json::Value;
 
 pub use secret::Secret;
 
-use crate::{
-    event::Event,
-    verdict::{Level, Verdict},
-};
+use crate::{event::Event, verdict::Verdict};
 
 use decode::View;
 
@@ -23,8 +20,9 @@ const ROUNDS: usize = 8;
 
 /// Replaces secrets by `[redacted NAME]`.
 ///
-/// It looks at decoded bytes: a secret is found as it is, with JSON or debug escapes (also twice over), and within each of
-/// these percent-encoded, in hexadecimal, and as part of base64 at any alignment.
+/// It looks at decoded bytes: a secret is found as it is, with JSON or debug escapes (also twice over), within each of
+/// these percent-encoded (also twice over), and within each of these in hexadecimal and as part of base64 at any
+/// alignment. It sees one string at a time: what shortens or splits text must do so after it, or half a secret survives.
 #[derive(Debug, Default)]
 pub struct Redactor {
     /// Longest first.
@@ -36,6 +34,14 @@ pub struct Redactor {
 struct Named {
     forms: Vec<Secret>,
     mask: String,
+}
+
+/// What is left as it is.
+#[derive(Clone, Copy)]
+struct Keep {
+    field: fn(&str) -> bool,
+    /// The string in a field.
+    word: fn(&str, &str) -> bool,
 }
 
 /// A place in a text that must go, and what comes there instead.
@@ -88,7 +94,13 @@ impl Redactor {
 
     /// Redacts every string in a value, keys too.
     pub fn value(&self, value: &mut Value) {
-        self.walk(value, &|_, _| false);
+        self.walk(
+            value,
+            Keep {
+                field: |_| false,
+                word: |_, _| false,
+            },
+        );
     }
 
     /// The event without secrets. The words of the format (field names, verdicts, levels, kinds of events) stay, so that it
@@ -101,20 +113,26 @@ impl Redactor {
             return Ok(event.clone());
         }
         let mut value = serde_json::to_value(event)?;
-        self.walk(&mut value, &is_word_of_the_format);
+        self.walk(
+            &mut value,
+            Keep {
+                field: is_field,
+                word: is_word,
+            },
+        );
         serde_json::from_value(value)
     }
 
-    fn walk(&self, value: &mut Value, keep: &dyn Fn(&str, Option<&str>) -> bool) {
+    fn walk(&self, value: &mut Value, keep: Keep) {
         match value {
             Value::String(text) => *text = self.text(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.walk(value, keep)),
             Value::Object(map) => {
                 for (key, mut value) in std::mem::take(map) {
-                    if !keep(&key, value.as_str()) {
+                    if !value.as_str().is_some_and(|word| (keep.word)(&key, word)) {
                         self.walk(&mut value, keep);
                     }
-                    let clean = if keep(&key, None) { key } else { self.text(&key) };
+                    let clean = if (keep.field)(&key) { key } else { self.text(&key) };
                     let mut unique = clean.clone();
                     let mut number = 2;
                     while map.contains_key(&unique) {
@@ -134,7 +152,7 @@ impl Redactor {
             return Vec::new();
         }
         let mut spans: Vec<Span<'_>> = Vec::new();
-        for view in views(text) {
+        each_view(text, |view| {
             let bytes: Vec<u8> = view.iter().map(|unit| unit.byte).collect();
             for secret in &self.secrets {
                 for form in &secret.forms {
@@ -145,7 +163,7 @@ impl Redactor {
                     }));
                 }
             }
-        }
+        });
         merged(spans)
     }
 }
@@ -171,20 +189,25 @@ fn mask(name: &str, secrets: &[(String, Vec<u8>)]) -> String {
     masks.iter().find(|mask| clean(mask)).unwrap_or(last).clone()
 }
 
-/// Every view in which a secret is looked for.
-fn views(text: &str) -> Vec<View> {
+/// Shows every view in which a secret is looked for, one after the other.
+fn each_view(text: &str, mut visit: impl FnMut(&View)) {
     let plain = decode::plain(text);
     let once = decode::unescaped(&plain);
     let twice = once.as_ref().and_then(decode::unescaped);
-    let mut views = Vec::new();
-    for view in [Some(plain), once, twice].into_iter().flatten() {
-        views.extend(decode::percent_decoded(&view, false));
-        views.extend(decode::percent_decoded(&view, true));
-        views.extend((0..2).map(|offset| decode::hex_decoded(&view, offset)));
-        views.extend((0..4).map(|offset| decode::base64_decoded(&view, offset)));
-        views.push(view);
+    for escaped in [Some(plain), once, twice].into_iter().flatten() {
+        if let Some(form) = decode::percent_decoded(&escaped, true) {
+            visit(&form);
+        }
+        let percent = decode::percent_decoded(&escaped, false);
+        let percent_twice = percent
+            .as_ref()
+            .and_then(|view| decode::percent_decoded(view, false));
+        for layer in [Some(escaped), percent, percent_twice].into_iter().flatten() {
+            visit(&layer);
+            (0..2).for_each(|offset| visit(&decode::hex_decoded(&layer, offset)));
+            (0..4).for_each(|offset| visit(&decode::base64_decoded(&layer, offset)));
+        }
     }
-    views
 }
 
 /// Where `needle` stands in `bytes`, overlapping places too.
@@ -233,8 +256,16 @@ fn replaced(text: &str, spans: &[Span<'_>]) -> String {
     clean
 }
 
-/// Field names, verdicts, levels and the kinds of events are public words; a secret that is one of them is none.
-fn is_word_of_the_format(key: &str, value: Option<&str>) -> bool {
+/// The field names of events are public; a secret that is one of them is none.
+fn is_field(name: &str) -> bool {
+    const FIELDS: &str = "backend capabilities certify chapter choices detail duration_ms emulated event example expected \
+                          format homepage id interrupted kind level location mode name note parallelism reason reproduce \
+                          rows run seen skipped started step subject suite_version title transcript verdict version why";
+    FIELDS.split(' ').any(|field| field == name)
+}
+
+/// So are the kinds of events, the verdicts and the levels, in the fields that hold them.
+fn is_word(field: &str, word: &str) -> bool {
     const EVENTS: [&str; 6] = [
         "run_started",
         "subject_planned",
@@ -243,55 +274,10 @@ fn is_word_of_the_format(key: &str, value: Option<&str>) -> bool {
         "subject_skipped",
         "run_finished",
     ];
-    const FIELDS: [&str; 38] = [
-        "backend",
-        "capabilities",
-        "certify",
-        "chapter",
-        "choices",
-        "detail",
-        "duration_ms",
-        "emulated",
-        "event",
-        "example",
-        "expected",
-        "format",
-        "homepage",
-        "id",
-        "interrupted",
-        "kind",
-        "level",
-        "location",
-        "mode",
-        "name",
-        "note",
-        "parallelism",
-        "reason",
-        "reproduce",
-        "rows",
-        "run",
-        "seen",
-        "skipped",
-        "started",
-        "step",
-        "subject",
-        "suite_version",
-        "title",
-        "transcript",
-        "verdict",
-        "version",
-        "why",
-        "signal",
-    ];
-    let Some(word) = value else {
-        return FIELDS.contains(&key);
-    };
-    match key {
+    match field {
         "event" => EVENTS.contains(&word),
         "verdict" | "skipped" => Verdict::ALL.iter().any(|verdict| verdict.name() == word),
-        "level" => [Level::May, Level::Should, Level::Must]
-            .iter()
-            .any(|level| level.to_string().to_lowercase() == word),
+        "level" => ["may", "should", "must"].contains(&word),
         _ => false,
     }
 }

@@ -35,8 +35,9 @@ pub(crate) fn write(path: &Path, tag: &str, content: &[u8]) -> io::Result<()> {
 
 /// The system's own words, without the random name of the temporary file.
 fn cause(error: &io::Error) -> String {
-    let inner = error.get_ref().and_then(std::error::Error::source);
-    inner.map_or_else(|| error.to_string(), ToString::to_string)
+    let text = error.to_string();
+    text.split_once(" at path ")
+        .map_or(text.clone(), |(words, _)| words.to_owned())
 }
 
 #[cfg(test)]

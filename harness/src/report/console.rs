@@ -15,16 +15,18 @@ use crate::{
 };
 
 use super::{
+    ending::ending,
     finding::{Limits, fields},
-    matrix::matrix,
-    model::{Report, RequirementReport, SubjectResult, label, verdict_label},
+    model::{Report, RequirementReport, label, verdict_label},
     text::{duration, shorten, visible, wrap},
 };
 
-/// Lines of a value that are shown.
-const LINES: usize = 12;
-/// Characters of a line of a value that are shown.
-const LINE: usize = 240;
+/// Characters of a line that are shown.
+pub(super) const LINE: usize = 240;
+const LIMITS: Limits = Limits {
+    width: LINE,
+    lines: 12,
+};
 
 /// How to show it; the caller resolves `--color`, `NO_COLOR`, the locale and what the output is.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,16 @@ impl Default for ConsoleOptions {
     }
 }
 
+impl ConsoleOptions {
+    pub(super) fn paint(self, text: &str, style: Style) -> String {
+        if self.color {
+            text.style(style).to_string()
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
 /// The live console: what was skipped, a line a subject, the progress (on a terminal only), every finding when it comes.
 ///
 /// An output that cannot be written to any more (a closed pipe) ends the console, never the run.
@@ -62,8 +74,9 @@ pub struct Console {
     running: BTreeSet<(String, String)>,
     planned: usize,
     finished: usize,
-    findings: usize,
+    counted: usize,
     status_shown: bool,
+    after_block: bool,
 }
 
 impl Console {
@@ -79,8 +92,9 @@ impl Console {
             running: BTreeSet::new(),
             planned: 0,
             finished: 0,
-            findings: 0,
+            counted: 0,
             status_shown: false,
+            after_block: false,
         }
     }
 
@@ -98,7 +112,7 @@ impl Console {
                 String::new()
             }
             Event::SubjectSkipped { subject, reason } => {
-                let name = self.paint(&shown_name(subject), Style::new().yellow());
+                let name = self.options.paint(&shown_name(subject), Style::new().yellow());
                 format!("skipped {name}: {}\n", shorten(&visible(reason), LINE * 2))
             }
             Event::SubjectPlanned { subject, rows } => self.plan(subject, rows),
@@ -122,7 +136,8 @@ impl Console {
                 row.duration_ms = *duration_ms;
                 row.reproduce.clone_from(reproduce);
                 if row.is_finding(self.certify) && !row.was_cut_off() {
-                    self.findings += 1;
+                    self.after_block = true;
+                    self.counted += usize::from(row.counts(self.certify));
                     self.finding(subject, &row)
                 } else {
                     String::new()
@@ -139,71 +154,13 @@ impl Console {
 
     /// Shows the matrix, the totals, the result, the exit code's meaning, and where the reports are.
     pub fn finish(&mut self, report: &Report, exit: Exit, reports: Option<&Path>) {
-        let mut text = matrix(report, self.options);
-        if !text.is_empty() {
-            text.insert(0, '\n');
-            text.push('\n');
-        }
-        let width = report
-            .subjects
-            .iter()
-            .map(|subject| shown_name(&subject.label()).chars().count());
-        let width = width.max().unwrap_or_default();
-        for subject in &report.subjects {
-            let name = shown_name(&subject.label());
-            let result = format!("{:<15}", subject.result.label());
-            let totals = match &subject.skipped {
-                Some(reason) => format!("skipped: {}", shorten(&visible(reason), LINE)),
-                None => format!(
-                    "{} requirements: {}",
-                    subject.totals.requirements,
-                    subject.totals.sentence()
-                ),
-            };
-            let _ = writeln!(
-                text,
-                "{name:<width$}  {}  {totals}",
-                self.paint(&result, result_style(subject.result))
-            );
-        }
-        if report.subjects.len() > 1 {
-            let totals = &report.totals;
-            let _ = writeln!(text, "{:<width$}  {:<15}  {}", "all", "", totals.sentence());
-        }
-        text.push_str(&self.verdict_line(report, exit));
-        if let Some(directory) = reports {
-            let _ = writeln!(
-                text,
-                "Reports in {}: report.json, junit.xml, summary.md, events.jsonl",
-                visible(&directory.display().to_string())
-            );
-        }
-        self.show(&text, None);
+        self.show(&ending(report, exit, reports, self.options), None);
     }
 
     /// Shows a message that must not be lost among the progress.
     pub fn note(&mut self, message: &str) {
-        let text = format!("{}\n", self.paint(&visible(message), Style::new().red()));
+        let text = format!("{}\n", self.options.paint(&visible(message), Style::new().red()));
         self.show(&text, None);
-    }
-
-    fn verdict_line(&self, report: &Report, exit: Exit) -> String {
-        let style = if exit == Exit::Conformant {
-            Style::new().green()
-        } else {
-            Style::new().red()
-        };
-        let code = self.paint(&format!("exit {}", exit.code()), style.bold());
-        let cut = match report.interrupted {
-            Some(signal) => format!(" by signal {signal}; not everything was tested"),
-            None if !report.complete => "; the run was killed, not everything was tested".into(),
-            None => String::new(),
-        };
-        format!(
-            "\n{code}: {}{cut} ({})\n",
-            exit.meaning(),
-            duration(report.duration_ms)
-        )
     }
 
     fn plan(&mut self, subject: &SubjectInfo, rows: &[PlannedRow]) -> String {
@@ -216,7 +173,9 @@ impl Console {
                 .insert((subject.name.clone(), row.id.clone()), row.clone());
         }
         self.planned += count;
-        let mut line = self.paint(&shown_name(&label(subject)), Style::new().bold());
+        let mut line = self
+            .options
+            .paint(&shown_name(&label(subject)), Style::new().bold());
         for part in [
             Some(&subject.version),
             subject.backend.as_ref(),
@@ -233,8 +192,13 @@ impl Console {
         } else {
             format!(", {left} do not apply")
         };
+        let gap = if std::mem::take(&mut self.after_block) {
+            "\n"
+        } else {
+            ""
+        };
         format!(
-            "{line}: {count} of {} requirements to test{left}, {} at a time\n",
+            "{gap}{line}: {count} of {} requirements to test{left}, {} at a time\n",
             rows.len(),
             subject.parallelism.max(1)
         )
@@ -251,7 +215,8 @@ impl Console {
         let title = shorten(&visible(&row.title), LINE);
         let mut text = format!(
             "\n{} {}\n",
-            self.paint(&format!("{sign} {}", visible(&row.id)), style.bold()),
+            self.options
+                .paint(&format!("{sign} {}", visible(&row.id)), style.bold()),
             title
         );
         let told = if counts { "" } else { " (told, not counted)" };
@@ -263,15 +228,9 @@ impl Console {
             shown_name(label),
             duration(row.duration_ms)
         );
-        let _ = writeln!(text, "  {}", self.paint(&line, style));
+        let _ = writeln!(text, "  {}", self.options.paint(&line, style));
         let room = self.options.width.saturating_sub(12).max(40);
-        for field in fields(
-            row,
-            Limits {
-                width: LINE,
-                lines: LINES,
-            },
-        ) {
+        for field in fields(row, LIMITS) {
             let mut label = field.label;
             let lines = if field.prose {
                 wrap(&field.lines.join(" "), room)
@@ -279,20 +238,20 @@ impl Console {
                 field.lines
             };
             for line in lines {
-                let _ = writeln!(
-                    text,
-                    "  {} {line}",
-                    self.paint(&format!("{label:<9}"), Style::new().dimmed())
-                );
+                let head = match label {
+                    "" => " ".repeat(9),
+                    label => self.options.paint(&format!("{label:<9}"), Style::new().dimmed()),
+                };
+                let _ = writeln!(text, "  {head} {line}");
                 label = "";
             }
         }
         if let Some(command) = &row.reproduce {
-            let label = self.paint("reproduce:", Style::new().dimmed());
+            let label = self.options.paint("reproduce:", Style::new().dimmed());
             let _ = writeln!(
                 text,
                 "  {label} {}",
-                self.paint(&visible(command), Style::new().cyan())
+                self.options.paint(&visible(command), Style::new().cyan())
             );
         }
         text
@@ -304,11 +263,11 @@ impl Console {
             return None;
         }
         let mut line = format!("{}/{}", self.finished, self.planned);
-        if self.findings > 0 {
+        if self.counted > 0 {
             let _ = write!(
                 line,
                 "  {} {}",
-                self.findings,
+                self.counted,
                 sign(Verdict::Failed, self.options.unicode)
             );
         }
@@ -348,14 +307,6 @@ impl Console {
             }
         }
     }
-
-    fn paint(&self, text: &str, style: Style) -> String {
-        if self.options.color {
-            text.style(style).to_string()
-        } else {
-            text.to_owned()
-        }
-    }
 }
 
 /// The sign of a verdict in a matrix and before a finding.
@@ -375,14 +326,6 @@ pub(super) fn sign(verdict: Verdict, unicode: bool) -> &'static str {
 /// A subject's name as it is shown.
 pub(super) fn shown_name(name: &str) -> String {
     shorten(&visible(name), 48)
-}
-
-fn result_style(result: SubjectResult) -> Style {
-    match result {
-        SubjectResult::Conformant => Style::new().green(),
-        SubjectResult::Partial | SubjectResult::NothingRan => Style::new().yellow(),
-        SubjectResult::NotConformant | SubjectResult::Broken => Style::new().red(),
-    }
 }
 
 fn unplanned(id: &str) -> PlannedRow {

@@ -22,7 +22,7 @@ pub enum ReportError {
         path: PathBuf,
     },
     /// A file could not be written; what was there before is still there.
-    #[error("cannot write {}: {source}; free space or make the directory writable, then run `herm report` on it", path.display())]
+    #[error("cannot write {}: {source}; free space there or make it writable, then run again", path.display())]
     Write {
         /// The file.
         path: PathBuf,

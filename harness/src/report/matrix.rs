@@ -136,14 +136,25 @@ fn cell<'a>(rows: impl Iterator<Item = &'a RequirementReport>, options: ConsoleO
 }
 
 fn legend(report: &Report, options: ConsoleOptions) -> String {
-    let parts: Vec<String> = SIGNS
+    let mut text = String::new();
+    let mut room = 0;
+    for verdict in SIGNS
         .into_iter()
         .filter(|verdict| report.totals.count(*verdict) > 0)
-        .map(|verdict| format!("{} {}", sign(verdict, options.unicode), verdict_label(verdict)))
-        .collect();
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!("{}\n", parts.join("   "))
+    {
+        let part = format!("{} {}", sign(verdict, options.unicode), verdict_label(verdict));
+        let length = part.chars().count() + 3;
+        if room < length {
+            room = options.width;
+            text.push('\n');
+        } else {
+            text.push_str("   ");
+        }
+        room = room.saturating_sub(length);
+        text.push_str(&part);
     }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }

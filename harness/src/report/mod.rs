@@ -2,6 +2,7 @@
 
 mod atomic;
 mod console;
+mod ending;
 pub mod error;
 mod finding;
 #[cfg(test)]

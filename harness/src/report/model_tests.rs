@@ -63,6 +63,7 @@ fn every_verdict_at_every_level_makes_the_documented_result_and_exit() {
 
 #[test]
 fn the_whole_run_is_counted() {
+    use SubjectResult::{Broken, Conformant, NothingRan, Partial};
     let report = fixture::report();
     assert_eq!(report.totals.requirements, 31);
     for verdict in Verdict::ALL {
@@ -74,7 +75,6 @@ fn the_whole_run_is_counted() {
         assert_eq!(report.totals.count(verdict), 3 + more, "{verdict}");
     }
     let results: Vec<SubjectResult> = report.subjects.iter().map(|subject| subject.result).collect();
-    use SubjectResult::{Broken, Conformant, NothingRan, Partial};
     assert_eq!(results, [NothingRan, Broken, Conformant, Partial]);
     assert_eq!(report.exit(false).code(), 4);
 }

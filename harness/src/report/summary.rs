@@ -86,7 +86,11 @@ fn table(page: &mut String, report: &Report) {
     }
     page.push_str(" all |\n|---|");
     page.push_str(&"--:|".repeat(used.len() + 1));
-    for subject in &report.subjects {
+    for subject in report
+        .subjects
+        .iter()
+        .filter(|subject| subject.totals.requirements > 0)
+    {
         let _ = write!(page, "\n| {} |", inline(&subject.label()));
         for verdict in &used {
             let _ = write!(page, " {} |", subject.totals.count(*verdict));
@@ -130,7 +134,7 @@ fn findings(page: &mut String, report: &Report, subject: &SubjectReport) {
 }
 
 fn finding(page: &mut String, row: &RequirementReport, counts: bool) {
-    let told = if counts { "" } else { " (told only, not counted)" };
+    let told = if counts { "" } else { " (told, not counted)" };
     let _ = writeln!(page, "\n#### {} {}\n", inline(&row.id), inline(&row.title));
     let _ = writeln!(page, "**{}** {}{told}\n", row.level, verdict_label(row.verdict));
     for field in fields(row, LIMITS) {
@@ -143,7 +147,11 @@ fn finding(page: &mut String, row: &RequirementReport, counts: bool) {
 
 fn entry(page: &mut String, field: &Field) {
     if field.prose {
-        let _ = writeln!(page, "- {}: {}", field.label, linked(&field.lines.join(" ")));
+        let text = field.lines.join(" ");
+        // Links are for what the contract or the user wrote, not for what a subject printed.
+        let ours = matches!(field.label, "reason" | "note");
+        let text = if ours { linked(&text) } else { inline(&text) };
+        let _ = writeln!(page, "- {}: {text}", field.label);
     } else {
         let _ = writeln!(
             page,
@@ -163,7 +171,7 @@ fn known(page: &mut String, subject: &SubjectReport) {
     let label = inline(&subject.label());
     let _ = writeln!(
         page,
-        "\n<details><summary>{label}: {} known failures</summary>\n",
+        "\n<details><summary>{label}: known failures: {}</summary>\n",
         known.len()
     );
     for row in known.iter().take(500) {
