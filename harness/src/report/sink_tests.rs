@@ -57,7 +57,7 @@ impl Mount {
             .output();
         mount
             .is_ok_and(|output| output.status.success())
-            .then_some(Self(directory))
+            .then(|| Self(directory))
     }
 }
 
