@@ -134,6 +134,8 @@ fn a_secret_goes_from_base64_at_every_alignment_and_alphabet() {
                     engine.clone(),
                     format!("b64={engine}"),
                     format!("A{engine}"),
+                    format!("AB{engine}"),
+                    format!("ABC{engine}"),
                     engine.replacen('c', "c\n", 1),
                 ] {
                     let clean = redactor().text(&text);
