@@ -3,6 +3,10 @@
 pub mod catalogue;
 pub mod contract;
 pub mod event;
+pub mod expectation;
+pub mod near_miss;
+pub mod redact;
+pub mod report;
 pub mod scene;
 pub mod step;
 mod steps;
