@@ -103,17 +103,6 @@ impl Catalogue {
             retired: retired.retired,
         })
     }
-
-    /// The names closest to one that is not known, best first; empty when none is close.
-    #[must_use]
-    pub fn near_misses<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
-        let mut close: Vec<_> = known
-            .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate.as_str()))
-            .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1))
-            .collect();
-        close.sort_unstable();
-        close.into_iter().map(|(_, candidate)| candidate).take(3).collect()
-    }
 }
 
 #[cfg(test)]
@@ -126,19 +115,19 @@ mod tests {
         for (name, choice) in &catalogue.choices {
             assert!(choice.values.len() >= 2, "{name} leaves no choice");
             if let Some(capability) = &choice.needs {
-                assert!(catalogue.capabilities.contains_key(capability), "{name} needs {capability}");
+                assert!(
+                    catalogue.capabilities.contains_key(capability),
+                    "{name} needs {capability}"
+                );
             }
         }
         for (name, mutant) in &catalogue.mutants {
             assert!(!mutant.kills.is_empty(), "{name} kills nothing");
-            assert_eq!(mutant.may.is_empty(), mutant.why.is_none(), "{name}: `may` and `why` go together");
+            assert_eq!(
+                mutant.may.is_empty(),
+                mutant.why.is_none(),
+                "{name}: `may` and `why` go together"
+            );
         }
-    }
-
-    #[test]
-    fn near_misses_are_near() {
-        let known = ["timeout".to_owned(), "stdin".to_owned()];
-        assert_eq!(Catalogue::near_misses("timeuot", known.iter()), ["timeout"]);
-        assert_eq!(Catalogue::near_misses("zzz", known.iter()), [""; 0]);
     }
 }

@@ -5,8 +5,8 @@ use std::{
     fmt,
 };
 
-use super::{Requirement, parse::did_you_mean};
-use crate::{catalogue::Catalogue, step::StepTable};
+use super::Requirement;
+use crate::{catalogue::Catalogue, near_miss::hint, step::StepTable};
 
 /// Something wrong with a feature, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +21,11 @@ pub struct Problem {
 
 impl Problem {
     pub(super) fn new(file: &str, line: usize, problem: impl Into<String>) -> Self {
-        Self { file: file.into(), line, problem: problem.into() }
+        Self {
+            file: file.into(),
+            line,
+            problem: problem.into(),
+        }
     }
 }
 
@@ -37,10 +41,16 @@ pub(super) fn check(requirements: &[Requirement], catalogue: &Catalogue) -> Vec<
     let steps = StepTable::new();
     for requirement in requirements {
         let mut report = |line: usize, problem: String| {
-            let name = if requirement.id.is_empty() { "the scenario" } else { &requirement.id };
+            let name = if requirement.id.is_empty() {
+                "the scenario"
+            } else {
+                &requirement.id
+            };
             problems.push(Problem::new(&requirement.file, line, format!("{name} {problem}")));
         };
-        check_tags(requirement, catalogue, |problem| report(requirement.line, problem));
+        check_tags(requirement, catalogue, |problem| {
+            report(requirement.line, problem)
+        });
         check_steps(requirement, &steps, &mut report);
     }
     problems.extend(check_ids(requirements, catalogue));
@@ -54,13 +64,22 @@ fn check_tags(requirement: &Requirement, catalogue: &Catalogue, mut report: impl
     } else if !is_id(&requirement.id) {
         report("has an id that is not a chapter's code, a dash and three digits".into());
     } else if let Some(chapter) = catalogue.chapters.get(&requirement.chapter) {
-        let expected = format!("{}/{}.feature", chapter.folder, requirement.chapter.to_lowercase());
+        let expected = format!(
+            "{}/{}.feature",
+            chapter.folder,
+            requirement.chapter.to_lowercase()
+        );
         if requirement.file != expected {
             report(format!("belongs into {expected}"));
         }
     } else {
-        let near = Catalogue::near_misses(&requirement.chapter, catalogue.chapters.keys());
-        report(format!("is of a chapter that the catalogue does not know{}", did_you_mean(&near)));
+        report(format!(
+            "is of a chapter that the catalogue does not know{}",
+            hint(
+                &requirement.chapter,
+                catalogue.chapters.keys().map(String::as_str)
+            )
+        ));
     }
     if requirement.since.is_empty() {
         report("does not say since which version it holds: @since:0.1".into());
@@ -78,8 +97,10 @@ fn check_tags(requirement: &Requirement, catalogue: &Catalogue, mut report: impl
     }
     for profile in &requirement.profiles {
         if !catalogue.profiles.contains_key(profile) {
-            let near = Catalogue::near_misses(profile, catalogue.profiles.keys());
-            report(format!("is in the unknown profile {profile:?}{}", did_you_mean(&near)));
+            report(format!(
+                "is in the unknown profile {profile:?}{}",
+                hint(profile, catalogue.profiles.keys().map(String::as_str))
+            ));
         }
     }
     if requirement.mutants.is_empty() {
@@ -116,14 +137,25 @@ fn check_steps(requirement: &Requirement, steps: &StepTable, report: &mut impl F
 fn check_ids(requirements: &[Requirement], catalogue: &Catalogue) -> Vec<Problem> {
     let mut first: BTreeMap<&str, &Requirement> = BTreeMap::new();
     let mut problems = Vec::new();
-    for requirement in requirements.iter().filter(|requirement| !requirement.id.is_empty()) {
+    for requirement in requirements
+        .iter()
+        .filter(|requirement| !requirement.id.is_empty())
+    {
         let Requirement { id, file, line, .. } = requirement;
         if catalogue.retired.contains(id) {
-            problems.push(Problem::new(file, *line, format!("{id} was retired; an id is never used again")));
+            problems.push(Problem::new(
+                file,
+                *line,
+                format!("{id} was retired; an id is never used again"),
+            ));
         }
         if let Some(other) = first.insert(id, requirement) {
             let place = format!("{}:{}", other.file, other.line);
-            problems.push(Problem::new(file, *line, format!("{id} is the id of another requirement, too: {place}")));
+            problems.push(Problem::new(
+                file,
+                *line,
+                format!("{id} is the id of another requirement, too: {place}"),
+            ));
         }
     }
     problems
@@ -137,12 +169,16 @@ fn check_mutants(requirements: &[Requirement], catalogue: &Catalogue) -> Vec<Pro
         for name in &requirement.mutants {
             match catalogue.mutants.get(name) {
                 None => {
-                    let near = Catalogue::near_misses(name, catalogue.mutants.keys());
-                    let problem = format!("{id} names the unknown mutant {name:?}{}", did_you_mean(&near));
+                    let problem = format!(
+                        "{id} names the unknown mutant {name:?}{}",
+                        hint(name, catalogue.mutants.keys().map(String::as_str))
+                    );
                     problems.push(Problem::new(file, *line, problem));
                 }
                 Some(mutant) if !mutant.kills.contains(id) => {
-                    let problem = format!("{id} names the mutant {name}, whose entry in the catalogue does not name {id}");
+                    let problem = format!(
+                        "{id} names the mutant {name}, whose entry in the catalogue does not name {id}"
+                    );
                     problems.push(Problem::new(file, *line, problem));
                 }
                 Some(_) => {}

@@ -102,7 +102,11 @@ impl Requirement {
     /// What the declared capabilities and choices lack for this requirement; empty when it can be run.
     #[must_use]
     pub fn missing(&self, declared: &Declared) -> Vec<Need> {
-        self.needs.iter().filter(|need| !need.is_met(declared)).cloned().collect()
+        self.needs
+            .iter()
+            .filter(|need| !need.is_met(declared))
+            .cloned()
+            .collect()
     }
 
     /// The rows that can be run.
@@ -119,11 +123,22 @@ impl Contract {
     #[must_use]
     pub fn load(source: &FeatureSource, catalogue: Catalogue) -> (Self, Vec<Problem>) {
         let (mut requirements, mut problems) = parse::parse_all(source, &catalogue);
-        let order = |chapter: &str| catalogue.chapters.get(chapter).map_or(u32::MAX, |chapter| chapter.order);
+        let order = |chapter: &str| {
+            catalogue
+                .chapters
+                .get(chapter)
+                .map_or(u32::MAX, |chapter| chapter.order)
+        };
         requirements.sort_by(|a, b| (order(&a.chapter), &a.id).cmp(&(order(&b.chapter), &b.id)));
         problems.extend(check::check(&requirements, &catalogue));
         problems.sort();
-        (Self { catalogue, requirements }, problems)
+        (
+            Self {
+                catalogue,
+                requirements,
+            },
+            problems,
+        )
     }
 
     /// The requirement of an id.

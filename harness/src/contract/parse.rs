@@ -3,14 +3,19 @@
 use gherkin::{Examples, GherkinEnv, Scenario, Step};
 
 use super::{FeatureSource, Need, Problem, Requirement, Row};
-use crate::{catalogue::Catalogue, verdict::Level};
+use crate::{catalogue::Catalogue, near_miss::hint, verdict::Level};
 
 /// Parses every feature; a feature that cannot be parsed is a problem with file and line.
 pub(super) fn parse_all(source: &FeatureSource, catalogue: &Catalogue) -> (Vec<Requirement>, Vec<Problem>) {
     let (mut requirements, mut problems) = (Vec::new(), Vec::new());
     let texts = match source.read() {
         Ok(texts) => texts,
-        Err((path, error)) => return (requirements, vec![Problem::new(&path, 0, format!("cannot be read: {error}"))]),
+        Err((path, error)) => {
+            return (
+                requirements,
+                vec![Problem::new(&path, 0, format!("cannot be read: {error}"))],
+            );
+        }
     };
     if texts.is_empty() {
         problems.push(Problem::new("features", 0, "there is no .feature file"));
@@ -19,7 +24,11 @@ pub(super) fn parse_all(source: &FeatureSource, catalogue: &Catalogue) -> (Vec<R
         match gherkin::Feature::parse(&text, GherkinEnv::default()) {
             Ok(feature) => {
                 if feature.background.is_some() || !feature.rules.is_empty() {
-                    problems.push(Problem::new(&file, feature.position.line, "has a Background or a Rule; a scenario says itself what it needs"));
+                    problems.push(Problem::new(
+                        &file,
+                        feature.position.line,
+                        "has a Background or a Rule; a scenario says itself what it needs",
+                    ));
                 }
                 for scenario in &feature.scenarios {
                     requirements.push(requirement(&file, scenario, catalogue, &mut problems));
@@ -27,7 +36,11 @@ pub(super) fn parse_all(source: &FeatureSource, catalogue: &Catalogue) -> (Vec<R
             }
             Err(error) => {
                 let text = error.to_string();
-                problems.push(Problem::new(&file, line_of(&text), format!("is no valid feature: {text}")));
+                problems.push(Problem::new(
+                    &file,
+                    line_of(&text),
+                    format!("is no valid feature: {text}"),
+                ));
             }
         }
     }
@@ -42,7 +55,12 @@ fn line_of(text: &str) -> usize {
         .unwrap_or(0)
 }
 
-fn requirement(file: &str, scenario: &Scenario, catalogue: &Catalogue, problems: &mut Vec<Problem>) -> Requirement {
+fn requirement(
+    file: &str,
+    scenario: &Scenario,
+    catalogue: &Catalogue,
+    problems: &mut Vec<Problem>,
+) -> Requirement {
     let line = scenario.position.line;
     let mut report = |problem: String| problems.push(Problem::new(file, line, problem));
     let mut level = None;
@@ -100,31 +118,38 @@ fn check_need(need: &Need, catalogue: &Catalogue, report: &mut impl FnMut(String
     match need {
         Need::Capability(name) | Need::Without(name) => {
             if !catalogue.capabilities.contains_key(name) {
-                let near = Catalogue::near_misses(name, catalogue.capabilities.keys());
-                report(format!("needs the unknown capability {name:?}{}", did_you_mean(&near)));
+                report(format!(
+                    "needs the unknown capability {name:?}{}",
+                    hint(name, catalogue.capabilities.keys().map(String::as_str))
+                ));
             }
         }
         Need::Choice(name, variant) => match catalogue.choices.get(name) {
             None => {
-                let near = Catalogue::near_misses(name, catalogue.choices.keys());
-                report(format!("needs the unknown choice {name:?}{}", did_you_mean(&near)));
+                report(format!(
+                    "needs the unknown choice {name:?}{}",
+                    hint(name, catalogue.choices.keys().map(String::as_str))
+                ));
             }
             Some(choice) if !choice.values.contains_key(variant) => {
                 let known: Vec<_> = choice.values.keys().map(String::as_str).collect();
-                report(format!("needs the unknown variant {variant:?} of {name}; it has {}", known.join(", ")));
+                report(format!(
+                    "needs the unknown variant {variant:?} of {name}; it has {}",
+                    known.join(", ")
+                ));
             }
             Some(_) => {}
         },
     }
 }
 
-pub(super) fn did_you_mean(near: &[&str]) -> String {
-    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
-}
-
 fn rows(scenario: &Scenario, catalogue: &Catalogue, report: &mut impl FnMut(String)) -> Vec<Row> {
     if scenario.examples.is_empty() {
-        return vec![Row { example: None, needs: Vec::new(), scenario: bare(scenario, scenario.steps.clone()) }];
+        return vec![Row {
+            example: None,
+            needs: Vec::new(),
+            scenario: bare(scenario, scenario.steps.clone()),
+        }];
     }
     let mut rows = Vec::new();
     for examples in &scenario.examples {
@@ -145,12 +170,26 @@ fn rows(scenario: &Scenario, catalogue: &Catalogue, report: &mut impl FnMut(Stri
     rows
 }
 
-fn expand(scenario: &Scenario, examples: &Examples, needs: &[Need], report: &mut impl FnMut(String)) -> Vec<Row> {
-    let Some(table) = &examples.table else { return Vec::new() };
-    let Some((header, values)) = table.rows.split_first() else { return Vec::new() };
+fn expand(
+    scenario: &Scenario,
+    examples: &Examples,
+    needs: &[Need],
+    report: &mut impl FnMut(String),
+) -> Vec<Row> {
+    let Some(table) = &examples.table else {
+        return Vec::new();
+    };
+    let Some((header, values)) = table.rows.split_first() else {
+        return Vec::new();
+    };
     let row = |row: &Vec<String>, report: &mut dyn FnMut(String)| {
         let fill = |text: &str| {
-            header.iter().zip(row).fold(text.to_owned(), |text, (name, value)| text.replace(&format!("<{name}>"), value))
+            header
+                .iter()
+                .zip(row)
+                .fold(text.to_owned(), |text, (name, value)| {
+                    text.replace(&format!("<{name}>"), value)
+                })
         };
         let steps: Vec<Step> = scenario
             .steps
@@ -158,23 +197,46 @@ fn expand(scenario: &Scenario, examples: &Examples, needs: &[Need], report: &mut
             .map(|step| {
                 let value = fill(&step.value);
                 if let Some(left) = placeholder(&step.value, header) {
-                    report(format!("has a step with <{left}>, which its examples do not give"));
+                    report(format!(
+                        "has a step with <{left}>, which its examples do not give"
+                    ));
                 }
-                Step { value, ..step.clone() }
+                Step {
+                    value,
+                    ..step.clone()
+                }
             })
             .collect();
-        let example = header.iter().zip(row).map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
-        Row { example: Some(example), needs: needs.to_vec(), scenario: bare(scenario, steps) }
+        let example = header
+            .iter()
+            .zip(row)
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        Row {
+            example: Some(example),
+            needs: needs.to_vec(),
+            scenario: bare(scenario, steps),
+        }
     };
     values.iter().map(|values| row(values, report)).collect()
 }
 
 /// A `<name>` in a step that no column has.
 fn placeholder<'a>(text: &'a str, header: &[String]) -> Option<&'a str> {
-    text.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(name, _)| name).find(|name| !header.iter().any(|column| column == name))
+    text.split('<')
+        .skip(1)
+        .filter_map(|rest| rest.split_once('>'))
+        .map(|(name, _)| name)
+        .find(|name| !header.iter().any(|column| column == name))
 }
 
 /// The scenario as it is run: no examples, no tags but those that the runner adds.
 fn bare(scenario: &Scenario, steps: Vec<Step>) -> Scenario {
-    Scenario { steps, examples: Vec::new(), tags: Vec::new(), ..scenario.clone() }
+    Scenario {
+        steps,
+        examples: Vec::new(),
+        tags: Vec::new(),
+        ..scenario.clone()
+    }
 }

@@ -40,9 +40,10 @@ impl FeatureSource {
 
 fn read_embedded(folder: &Dir<'_>, texts: &mut Vec<FeatureText>) {
     for file in folder.files() {
-        if let (Some("feature"), Some(text)) =
-            (file.path().extension().and_then(|extension| extension.to_str()), file.contents_utf8())
-        {
+        if let (Some("feature"), Some(text)) = (
+            file.path().extension().and_then(|extension| extension.to_str()),
+            file.contents_utf8(),
+        ) {
             texts.push((file.path().display().to_string(), text.to_owned()));
         }
     }

@@ -39,7 +39,13 @@ impl Scene {
             "sh -c '{prologue} exec 3>>\"$1\"; i=0; while [ $i -lt {MOST} ]; do printf x >&3; sleep 0.05; i=$((i+1)); done' {token} {}",
             shell::word(path.as_bytes())
         );
-        self.beat = Some(Beat { token, path, sandbox, seen_outside: false, reachable: true });
+        self.beat = Some(Beat {
+            token,
+            path,
+            sandbox,
+            seen_outside: false,
+            reachable: true,
+        });
         Ok(text)
     }
 
@@ -61,15 +67,21 @@ impl Scene {
     }
 
     pub(crate) fn the_beat(&self) -> Result<Beat, Failure> {
-        self.beat.clone().ok_or_else(|| Failure::suite("no command keeps a beat"))
+        self.beat
+            .clone()
+            .ok_or_else(|| Failure::suite("no command keeps a beat"))
     }
 
     /// How often the beat was kept, seen from inside.
     pub(crate) async fn beat_size(&mut self) -> Result<u64, Failure> {
         let path = shell::word(self.the_beat()?.path.as_bytes());
-        let size = self.observe(format!("if [ -e {path} ]; then wc -c < {path}; else echo 0; fi")).await?;
+        let size = self
+            .observe(format!("if [ -e {path} ]; then wc -c < {path}; else echo 0; fi"))
+            .await?;
         let size = String::from_utf8_lossy(&size);
-        size.trim().parse().map_err(|_| Failure::failed("the size of a file", format!("{size:?}")))
+        size.trim()
+            .parse()
+            .map_err(|_| Failure::failed("the size of a file", format!("{size:?}")))
     }
 
     /// The beat is over now: no process of it is left, and its file no longer grows.
@@ -78,21 +90,32 @@ impl Scene {
         let living = processes_with(&beat.token).await;
         if !living.is_empty() {
             let living = describe(&living);
-            return Err(Failure::failed("every process of the command to have ended", format!("still running: {living}")));
+            return Err(Failure::failed(
+                "every process of the command to have ended",
+                format!("still running: {living}"),
+            ));
         }
         if !beat.reachable {
             return if beat.seen_outside {
                 Ok(())
             } else {
-                Err(Failure::inconclusive("the sandbox is gone, and its processes cannot be seen from outside"))
+                Err(Failure::inconclusive(
+                    "the sandbox is gone, and its processes cannot be seen from outside",
+                ))
             };
         }
         let before = self.beat_size().await?;
         tokio::time::sleep(self.scaled(INTERVAL * 6)).await;
         let after = self.beat_size().await?;
         if after > before {
-            let seen = format!("it grew from {before} to {after} bytes in {} ms", (INTERVAL * 6).as_millis());
-            return Err(Failure::failed("the file that the command writes to have stopped growing", seen));
+            let seen = format!(
+                "it grew from {before} to {after} bytes in {} ms",
+                (INTERVAL * 6).as_millis()
+            );
+            return Err(Failure::failed(
+                "the file that the command writes to have stopped growing",
+                seen,
+            ));
         }
         Ok(())
     }
@@ -103,7 +126,10 @@ impl Scene {
         let deadline = tokio::time::Instant::now() + self.scaled(Duration::from_secs(2));
         while self.beat_size().await? <= before + 1 {
             if tokio::time::Instant::now() > deadline {
-                return Err(Failure::failed("the worker to go on", format!("its file stayed at {before} bytes")));
+                return Err(Failure::failed(
+                    "the worker to go on",
+                    format!("its file stayed at {before} bytes"),
+                ));
             }
             tokio::time::sleep(INTERVAL).await;
         }
@@ -114,14 +140,19 @@ impl Scene {
 /// Processes with their parents and command lines, for people.
 fn describe(processes: &[u32]) -> String {
     let one = |id: &u32| {
-        let parent = std::fs::read_to_string(format!("/proc/{id}/stat")).ok().and_then(|stat| {
-            let after_name = stat.rsplit_once(')')?.1.to_owned();
-            after_name.split_whitespace().nth(1).map(str::to_owned)
-        });
+        let parent = std::fs::read_to_string(format!("/proc/{id}/stat"))
+            .ok()
+            .and_then(|stat| {
+                let after_name = stat.rsplit_once(')')?.1.to_owned();
+                after_name.split_whitespace().nth(1).map(str::to_owned)
+            });
         let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         let line: String = line.chars().take(60).collect();
-        format!("process {id}, child of {}, {line:?}", parent.as_deref().unwrap_or("?"))
+        format!(
+            "process {id}, child of {}, {line:?}",
+            parent.as_deref().unwrap_or("?")
+        )
     };
     processes.iter().take(3).map(one).collect::<Vec<_>>().join("; ")
 }

@@ -25,17 +25,32 @@ pub struct Failure {
 impl Failure {
     /// Observed against the rule.
     pub fn failed(expected: impl Into<String>, seen: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Failed, expected: Some(expected.into()), seen: seen.into(), kind: None }
+        Self {
+            verdict: Verdict::Failed,
+            expected: Some(expected.into()),
+            seen: seen.into(),
+            kind: None,
+        }
     }
 
     /// The precondition could not be made.
     pub fn inconclusive(why: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Inconclusive, expected: None, seen: why.into(), kind: Some("precondition".into()) }
+        Self {
+            verdict: Verdict::Inconclusive,
+            expected: None,
+            seen: why.into(),
+            kind: Some("precondition".into()),
+        }
     }
 
     /// The suite itself is at fault.
     pub fn suite(what: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Error, expected: None, seen: what.into(), kind: Some("suite".into()) }
+        Self {
+            verdict: Verdict::Error,
+            expected: None,
+            seen: what.into(),
+            kind: Some("suite".into()),
+        }
     }
 
     /// The run was interrupted.
@@ -65,7 +80,10 @@ impl Failure {
     pub fn while_preparing(self) -> Self {
         match self.verdict {
             Verdict::Failed => {
-                let expected = self.expected.map(|expected| format!("; expected {expected}")).unwrap_or_default();
+                let expected = self
+                    .expected
+                    .map(|expected| format!("; expected {expected}"))
+                    .unwrap_or_default();
                 Self::inconclusive(format!("{}{expected}", self.seen))
             }
             _ => self,
@@ -76,9 +94,18 @@ impl Failure {
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         // A request without an answer is observed against a rule: every request is answered. All else is a broken protocol.
-        let verdict = if matches!(fault, Fault::Hung { .. }) { Verdict::Failed } else { Verdict::Error };
+        let verdict = if matches!(fault, Fault::Hung { .. }) {
+            Verdict::Failed
+        } else {
+            Verdict::Error
+        };
         let expected = matches!(fault, Fault::Hung { .. }).then(|| "an answer".to_owned());
-        Self { verdict, expected, seen: fault.to_string(), kind: Some(fault.kind().into()) }
+        Self {
+            verdict,
+            expected,
+            seen: fault.to_string(),
+            kind: Some(fault.kind().into()),
+        }
     }
 }
 

@@ -5,11 +5,15 @@ use std::fs;
 /// The ids of the processes whose command line has a word; empty where processes cannot be listed.
 pub async fn processes_with(word: &str) -> Vec<u32> {
     let word = word.to_owned();
-    tokio::task::spawn_blocking(move || scan(&word)).await.unwrap_or_default()
+    tokio::task::spawn_blocking(move || scan(&word))
+        .await
+        .unwrap_or_default()
 }
 
 fn scan(word: &str) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
     let own = std::process::id();
     entries
         .flatten()

@@ -20,7 +20,7 @@ use herm_protocol::{
 pub use beat::Beat;
 pub use failure::Failure;
 pub use host::processes_with;
-pub use worker::{Sandbox, Worker, Workshop};
+pub use worker::{CANARY, Conversation, Listener, Sandbox, Worker, Workshop};
 
 use crate::step::StepResult;
 
@@ -73,7 +73,10 @@ pub(crate) struct Notes {
 
 impl std::fmt::Debug for Scene {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scene").field("own", &self.own).field("last", &self.last).finish_non_exhaustive()
+        f.debug_struct("Scene")
+            .field("own", &self.own)
+            .field("last", &self.last)
+            .finish_non_exhaustive()
     }
 }
 
@@ -87,17 +90,25 @@ impl cucumber::World for Scene {
 
 impl Scene {
     pub(crate) fn workshop(&self) -> Result<Arc<Workshop>, Failure> {
-        self.workshop.clone().ok_or_else(|| Failure::suite("the scene has no workshop"))
+        self.workshop
+            .clone()
+            .ok_or_else(|| Failure::suite("the scene has no workshop"))
     }
 
     /// How long a call may take that does nothing but answer.
     pub(crate) fn patience(&self) -> Duration {
-        self.workshop.as_ref().map_or(Duration::from_secs(10), |workshop| workshop.scaled(Duration::from_secs(10)))
+        self.workshop
+            .as_ref()
+            .map_or(Duration::from_secs(10), |workshop| {
+                workshop.scaled(Duration::from_secs(10))
+            })
     }
 
     /// A time of the contract, scaled by how far away the subject is.
     pub(crate) fn scaled(&self, time: Duration) -> Duration {
-        self.workshop.as_ref().map_or(time, |workshop| workshop.scaled(time))
+        self.workshop
+            .as_ref()
+            .map_or(time, |workshop| workshop.scaled(time))
     }
 
     /// The adapter, started when it is first asked for.
@@ -113,7 +124,9 @@ impl Scene {
         if self.worker.is_none() {
             self.worker = Some(self.workshop()?.borrow(self.alone).await?);
         }
-        self.worker.as_mut().ok_or_else(|| Failure::suite("no adapter was borrowed"))
+        self.worker
+            .as_mut()
+            .ok_or_else(|| Failure::suite("no adapter was borrowed"))
     }
 
     /// A word that no other scenario of this run has.
@@ -129,10 +142,19 @@ impl Scene {
     }
 
     /// Opens a sandbox of the scenario's own under a key.
-    pub(crate) async fn open_keyed(&mut self, key: Option<String>, spec: SandboxSpec) -> Result<Opened, CallError> {
-        let client = self.client().await.map_err(|failure| CallError::Refused(Error::internal("start the adapter", failure.seen)))?;
+    pub(crate) async fn open_keyed(
+        &mut self,
+        key: Option<String>,
+        spec: SandboxSpec,
+    ) -> Result<Opened, CallError> {
+        let client = self
+            .client()
+            .await
+            .map_err(|failure| CallError::Refused(Error::internal("start the adapter", failure.seen)))?;
         let deadline = self.scaled(Duration::from_secs(60));
-        let opened = client.call::<method::Open>(&OpenParams { key, spec }, deadline).await?;
+        let opened = client
+            .call::<method::Open>(&OpenParams { key, spec }, deadline)
+            .await?;
         self.own.push(Sandbox::new(opened.clone()));
         Ok(opened)
     }
@@ -143,8 +165,14 @@ impl Scene {
             return Ok(own.clone());
         }
         if self.fresh {
-            self.open(SandboxSpec::default()).await.map_err(|error| Failure::from(error).while_preparing())?;
-            return self.own.last().cloned().ok_or_else(|| Failure::suite("the sandbox was not kept"));
+            self.open(SandboxSpec::default())
+                .await
+                .map_err(|error| Failure::from(error).while_preparing())?;
+            return self
+                .own
+                .last()
+                .cloned()
+                .ok_or_else(|| Failure::suite("the sandbox was not kept"));
         }
         let deadline = self.scaled(Duration::from_secs(60));
         self.worker().await?.shared_sandbox(deadline).await
@@ -186,7 +214,10 @@ impl Scene {
     }
 
     pub(crate) fn keep(&mut self, record: ExecRecord) {
-        self.refusal = record.answer.as_ref().and_then(|answer| answer.as_ref().err().cloned());
+        self.refusal = record
+            .answer
+            .as_ref()
+            .and_then(|answer| answer.as_ref().err().cloned());
         self.last = Some(record);
     }
 
@@ -198,7 +229,9 @@ impl Scene {
 
     /// What was seen of the last command.
     pub(crate) fn record(&self) -> Result<&ExecRecord, Failure> {
-        self.last.as_ref().ok_or_else(|| Failure::suite("no command has ended"))
+        self.last
+            .as_ref()
+            .ok_or_else(|| Failure::suite("no command has ended"))
     }
 
     /// The result of the last command; a refusal is a failure.
@@ -255,7 +288,10 @@ impl Scene {
                 herm_protocol::exec::Outcome::Exited { code: 0 } => Ok(self.record()?.bytes(Stream::Stdout)),
                 other => {
                     let said = self.record()?.bytes(Stream::Stderr).escape_ascii().to_string();
-                    Err(Failure::failed("a plain command to work", format!("{other}; it said {said:?}")))
+                    Err(Failure::failed(
+                        "a plain command to work",
+                        format!("{other}; it said {said:?}"),
+                    ))
                 }
             }
         });
@@ -278,12 +314,22 @@ impl Scene {
 
     fn known_workdir(&self, id: &str) -> Option<ByteString> {
         let shared = self.worker.iter().filter_map(|worker| worker.shared.as_ref());
-        self.own.iter().chain(shared).find(|sandbox| sandbox.id == id)?.workdir.clone()
+        self.own
+            .iter()
+            .chain(shared)
+            .find(|sandbox| sandbox.id == id)?
+            .workdir
+            .clone()
     }
 
     fn learn_workdir(&mut self, id: &str, workdir: &ByteString) {
         let shared = self.worker.iter_mut().filter_map(|worker| worker.shared.as_mut());
-        for sandbox in self.own.iter_mut().chain(shared).filter(|sandbox| sandbox.id == id) {
+        for sandbox in self
+            .own
+            .iter_mut()
+            .chain(shared)
+            .filter(|sandbox| sandbox.id == id)
+        {
             sandbox.workdir = Some(workdir.clone());
         }
     }
@@ -304,9 +350,15 @@ impl Scene {
 
     /// Destroys a sandbox.
     pub(crate) async fn destroy(&mut self, id: &str) -> Result<Closed, CallError> {
-        let params = CloseParams { sandbox: id.into(), how: CloseHow::Destroy };
+        let params = CloseParams {
+            sandbox: id.into(),
+            how: CloseHow::Destroy,
+        };
         let deadline = self.scaled(Duration::from_secs(30));
-        let client = self.client().await.map_err(|failure| CallError::Refused(Error::internal("start the adapter", failure.seen)))?;
+        let client = self
+            .client()
+            .await
+            .map_err(|failure| CallError::Refused(Error::internal("start the adapter", failure.seen)))?;
         client.call::<method::Close>(&params, deadline).await
     }
 
@@ -314,7 +366,9 @@ impl Scene {
     /// nothing of it is used again.
     pub(crate) async fn end(&mut self, red: bool, keep: bool) {
         self.running.clear();
-        let Some(mut worker) = self.worker.take() else { return };
+        let Some(mut worker) = self.worker.take() else {
+            return;
+        };
         if !keep {
             let deadline = self.scaled(Duration::from_secs(30));
             for sandbox in self.own.drain(..) {

@@ -6,7 +6,10 @@ use std::fmt::Write as _;
 /// Any bytes as one word of a shell. A newline at the very end is lost when there are bytes beyond ASCII, too.
 #[must_use]
 pub fn word(bytes: &[u8]) -> String {
-    if bytes.iter().all(|byte| (0x20..0x7f).contains(byte) || *byte == b'\n') {
+    if bytes
+        .iter()
+        .all(|byte| (0x20..0x7f).contains(byte) || *byte == b'\n')
+    {
         return format!("'{}'", String::from_utf8_lossy(bytes).replace('\'', r"'\''"));
     }
     format!("\"$({})\"", print(bytes))
@@ -20,27 +23,36 @@ pub fn print(bytes: &[u8]) -> String {
 
 /// A format of `printf` for these bytes.
 fn octal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 4), |mut text, byte| {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'.' | b'_' | b'/' => text.push(char::from(*byte)),
-            _ => {
-                let _ = write!(text, "\\{byte:03o}");
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 4), |mut text, byte| {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'.' | b'_' | b'/' => {
+                    text.push(char::from(*byte))
+                }
+                _ => {
+                    let _ = write!(text, "\\{byte:03o}");
+                }
             }
-        }
-        text
-    })
+            text
+        })
 }
 
 /// The numbered lines that `numbered` prints: eight bytes each.
 #[must_use]
 pub fn numbered_bytes(bytes: usize) -> Vec<u8> {
-    (0..bytes / 8).flat_map(|line| format!("{line:07}\n").into_bytes()).collect()
+    (0..bytes / 8)
+        .flat_map(|line| format!("{line:07}\n").into_bytes())
+        .collect()
 }
 
 /// A command that prints numbered lines of eight bytes each, so that any loss, repetition or exchange shows.
 #[must_use]
 pub fn numbered(bytes: usize) -> String {
-    format!("awk 'BEGIN {{ for (i = 0; i < {}; i++) printf \"%07d\\n\", i }}'", bytes / 8)
+    format!(
+        "awk 'BEGIN {{ for (i = 0; i < {}; i++) printf \"%07d\\n\", i }}'",
+        bytes / 8
+    )
 }
 
 #[cfg(test)]
@@ -55,7 +67,16 @@ mod tests {
 
     #[test]
     fn a_real_shell_reads_words_as_they_were_meant() {
-        for bytes in [&b"it's \"quoted\""[..], b"$HOME `id`", b"two\nlines", b"-rf", b"~", b"gr\xc3\xbcn", b"\xff-\xfe", b""] {
+        for bytes in [
+            &b"it's \"quoted\""[..],
+            b"$HOME `id`",
+            b"two\nlines",
+            b"-rf",
+            b"~",
+            b"gr\xc3\xbcn",
+            b"\xff-\xfe",
+            b"",
+        ] {
             assert_eq!(sh(&format!("printf %s {}", word(bytes))), bytes);
         }
     }

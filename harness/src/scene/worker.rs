@@ -2,6 +2,8 @@
 
 use std::{
     collections::VecDeque,
+    ffi::OsString,
+    os::unix::ffi::OsStrExt as _,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -19,6 +21,7 @@ use herm_protocol::{
 };
 
 use super::Failure;
+use crate::stop::Stop;
 
 /// How long an adapter may take to introduce itself, before scaling.
 const INTRODUCTION: Duration = Duration::from_secs(15);
@@ -28,6 +31,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Lines of conversation that are kept for a failure.
 const KEPT_LINES: usize = 12;
+
+/// How the value of every canary begins; the run's id follows.
+pub const CANARY: &str = "herm-canary-";
 
 /// An open sandbox.
 #[derive(Clone, Debug)]
@@ -42,7 +48,11 @@ pub struct Sandbox {
 
 impl Sandbox {
     pub(super) fn new(opened: Opened) -> Self {
-        Self { id: opened.sandbox.clone(), opened, workdir: None }
+        Self {
+            id: opened.sandbox.clone(),
+            opened,
+            workdir: None,
+        }
     }
 }
 
@@ -64,14 +74,25 @@ impl Worker {
         if let Some(shared) = &self.shared {
             return Ok(shared.clone());
         }
-        let opened = self.client.call::<method::Open>(&OpenParams::default(), deadline).await;
+        let opened = self
+            .client
+            .call::<method::Open>(&OpenParams::default(), deadline)
+            .await;
         let opened = opened.map_err(|error| Failure::from(error).while_preparing())?;
         Ok(self.shared.insert(Sandbox::new(opened)).clone())
     }
 
     pub(super) async fn close(&mut self, id: &str, deadline: Duration) {
-        let params = CloseParams { sandbox: id.into(), how: CloseHow::Destroy };
-        if self.client.call::<method::Close>(&params, deadline).await.is_err() {
+        let params = CloseParams {
+            sandbox: id.into(),
+            how: CloseHow::Destroy,
+        };
+        if self
+            .client
+            .call::<method::Close>(&params, deadline)
+            .await
+            .is_err()
+        {
             self.broken = true;
         }
     }
@@ -94,13 +115,29 @@ pub struct Workshop {
     factor: u32,
     serial: AtomicU32,
     idle: Mutex<Vec<Worker>>,
+    stop: Stop,
     listener: Option<Arc<Listener>>,
 }
 
 impl Workshop {
-    /// A workshop for a subject. `factor` scales every deadline.
-    pub fn new(launch: Launch, run: String, scratch: String, listener: Option<Arc<Listener>>) -> Self {
-        Self { launch, run, scratch, factor: 1, serial: AtomicU32::new(1), idle: Mutex::default(), listener }
+    /// A workshop for a subject.
+    pub fn new(
+        launch: Launch,
+        run: String,
+        scratch: String,
+        stop: Stop,
+        listener: Option<Arc<Listener>>,
+    ) -> Self {
+        Self {
+            launch,
+            run,
+            scratch,
+            factor: 1,
+            serial: AtomicU32::new(1),
+            idle: Mutex::default(),
+            stop,
+            listener,
+        }
     }
 
     /// Sets by how much every deadline is longer than on this machine.
@@ -113,6 +150,20 @@ impl Workshop {
         time * self.factor
     }
 
+    /// The value of a secret that adapters of this run are started with, if they were.
+    pub fn canary(&self, name: &str) -> Option<String> {
+        let canary = format!("{CANARY}{}", self.run);
+        let is_canary = |(variable, value): &(OsString, OsString)| {
+            variable == name && value.as_bytes().starts_with(CANARY.as_bytes())
+        };
+        self.launch.environment.iter().any(is_canary).then_some(canary)
+    }
+
+    /// Tells when the run is to end early.
+    pub fn stop_signal(&self) -> Stop {
+        self.stop.clone()
+    }
+
     pub(super) fn serial(&self) -> u32 {
         self.serial.fetch_add(1, Ordering::SeqCst)
     }
@@ -122,14 +173,21 @@ impl Workshop {
     /// # Errors
     /// It could not be started.
     pub fn start(&self) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
-        let conversation = Arc::new(Conversation { lines: Mutex::default(), listener: self.listener.clone() });
+        let conversation = Arc::new(Conversation {
+            lines: Mutex::default(),
+            listener: self.listener.clone(),
+        });
         let client = Client::start(&self.launch, ClientOptions::default(), conversation.clone())?;
         Ok((Arc::new(client), conversation))
     }
 
     /// What a client says when it introduces itself.
     pub fn introduction(&self) -> InitializeParams {
-        InitializeParams { protocol: vec![VERSION.into()], run: self.run.clone(), scratch: self.scratch.clone() }
+        InitializeParams {
+            protocol: vec![VERSION.into()],
+            run: self.run.clone(),
+            scratch: self.scratch.clone(),
+        }
     }
 
     /// Starts an adapter that knows who it talks to.
@@ -139,18 +197,38 @@ impl Workshop {
     pub async fn employ(&self) -> Result<Worker, Failure> {
         let (client, transcript) = self.start()?;
         let deadline = self.scaled(INTRODUCTION);
-        let answer = client.call::<method::Initialize>(&self.introduction(), deadline).await;
+        let answer = client
+            .call::<method::Initialize>(&self.introduction(), deadline)
+            .await;
         let problem = match answer {
             Ok(initialized) if initialized.protocol == VERSION => {
-                return Ok(Worker { client, initialized, shared: None, broken: false, transcript });
+                return Ok(Worker {
+                    client,
+                    initialized,
+                    shared: None,
+                    broken: false,
+                    transcript,
+                });
             }
             Ok(initialized) => {
-                let seen = format!("the adapter answered with protocol {:?}, which was not offered", initialized.protocol);
-                Failure { kind: Some("version_mismatch".into()), ..Failure::suite(seen) }
+                let seen = format!(
+                    "the adapter answered with protocol {:?}, which was not offered",
+                    initialized.protocol
+                );
+                Failure {
+                    kind: Some("version_mismatch".into()),
+                    ..Failure::suite(seen)
+                }
             }
             Err(error) => {
-                let kind = error.refusal().map_or_else(|| Failure::from(error.clone()).kind, |error| Some(error.kind().to_string()));
-                Failure { kind, ..Failure::suite(format!("the adapter did not introduce itself: {error}")) }
+                let kind = error.refusal().map_or_else(
+                    || Failure::from(error.clone()).kind,
+                    |error| Some(error.kind().to_string()),
+                );
+                Failure {
+                    kind,
+                    ..Failure::suite(format!("the adapter did not introduce itself: {error}"))
+                }
             }
         };
         client.stop(Duration::from_secs(1)).await;
@@ -208,7 +286,12 @@ pub struct Conversation {
 impl Conversation {
     /// The last lines.
     pub fn last_lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
     }
 }
 
@@ -239,5 +322,9 @@ fn shorten(line: &[u8]) -> String {
     }
     let left_out = line.len() - 2 * KEPT;
     let (head, tail) = (&line[..KEPT], &line[line.len() - KEPT..]);
-    format!("{} …{left_out} bytes… {}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail))
+    format!(
+        "{} …{left_out} bytes… {}",
+        String::from_utf8_lossy(head),
+        String::from_utf8_lossy(tail)
+    )
 }

@@ -16,7 +16,10 @@ impl Arguments {
     /// # Errors
     /// The step has no such placeholder, which is a fault of the suite.
     pub fn words(&self, index: usize) -> Result<&str, Failure> {
-        self.0.get(index).map(String::as_str).ok_or_else(|| Failure::suite("the step has no such argument"))
+        self.0
+            .get(index)
+            .map(String::as_str)
+            .ok_or_else(|| Failure::suite("the step has no such argument"))
     }
 
     /// A number.
@@ -25,7 +28,9 @@ impl Arguments {
     /// As [`Arguments::words`], or the number does not fit.
     pub fn int<T: std::str::FromStr>(&self, index: usize) -> Result<T, Failure> {
         let words = self.words(index)?;
-        words.parse().map_err(|_| Failure::suite(format!("the step's number {words} does not fit")))
+        words
+            .parse()
+            .map_err(|_| Failure::suite(format!("the step's number {words} does not fit")))
     }
 
     /// Text with its escapes resolved: `\n`, `\r`, `\t`, `\"`, `\\`.

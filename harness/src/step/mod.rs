@@ -74,26 +74,45 @@ impl Steps {
             .iter()
             .zip(&patterns)
             .filter_map(|(&(words, handler), pattern)| {
-                Regex::new(pattern).ok().map(|pattern| Entry { words, pattern, handler })
+                Regex::new(pattern).ok().map(|pattern| Entry {
+                    words,
+                    pattern,
+                    handler,
+                })
             })
             .collect();
-        Self { set: RegexSet::new(&patterns).unwrap_or_default(), entries }
+        Self {
+            set: RegexSet::new(&patterns).unwrap_or_default(),
+            entries,
+        }
     }
 
     fn find(&self, text: &str) -> Result<(Handler, Arguments), String> {
-        let matches: Vec<_> = self.set.matches(text).into_iter().filter_map(|index| self.entries.get(index)).collect();
+        let matches: Vec<_> = self
+            .set
+            .matches(text)
+            .into_iter()
+            .filter_map(|index| self.entries.get(index))
+            .collect();
         match matches.as_slice() {
             [] => Err(format!("has a step without a match: {text:?}")),
             [entry] => {
                 let captures = entry.pattern.captures(text);
                 let values = captures.iter().flat_map(|captures| {
-                    captures.iter().skip(1).flatten().map(|value| value.as_str().to_owned())
+                    captures
+                        .iter()
+                        .skip(1)
+                        .flatten()
+                        .map(|value| value.as_str().to_owned())
                 });
                 Ok((entry.handler, Arguments::new(values.collect())))
             }
             several => {
                 let words: Vec<_> = several.iter().map(|entry| format!("{:?}", entry.words)).collect();
-                Err(format!("has a step that matches more than once: {text:?} is {}", words.join(" and ")))
+                Err(format!(
+                    "has a step that matches more than once: {text:?} is {}",
+                    words.join(" and ")
+                ))
             }
         }
     }
@@ -120,7 +139,11 @@ impl StepTable {
     pub fn new() -> Self {
         let mut list = StepList::default();
         steps::register(&mut list);
-        Self { given: Steps::new(list.given), when: Steps::new(list.when), then: Steps::new(list.then) }
+        Self {
+            given: Steps::new(list.given),
+            when: Steps::new(list.when),
+            then: Steps::new(list.then),
+        }
     }
 
     /// The one step that the words mean.
@@ -173,7 +196,9 @@ mod tests {
     #[test]
     fn words_become_patterns() {
         let pattern = Regex::new(&pattern_of("a (x) prints {text} and {int}, in {words}")).unwrap();
-        let captures = pattern.captures(r#"a (x) prints "a \"b\" c" and -3, in a hurry"#).unwrap();
+        let captures = pattern
+            .captures(r#"a (x) prints "a \"b\" c" and -3, in a hurry"#)
+            .unwrap();
         assert_eq!(&captures[1], r#"a \"b\" c"#);
         assert_eq!((&captures[2], &captures[3]), ("-3", "a hurry"));
     }

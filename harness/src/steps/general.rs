@@ -14,8 +14,12 @@ use crate::{
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given("an open sandbox", |scene, _| Box::pin(async { scene.sandbox().await.map(|_| ()) }))
-        .given("a command that keeps a beat", |scene, _| Box::pin(keep_beat(scene)))
+        .given("an open sandbox", |scene, _| {
+            Box::pin(async { scene.sandbox().await.map(|_| ()) })
+        })
+        .given("a command that keeps a beat", |scene, _| {
+            Box::pin(keep_beat(scene))
+        })
         .when("a command prints {text}", |scene, arguments| {
             Box::pin(async move {
                 let text = shell::print(arguments.text(0)?.as_bytes());
@@ -23,11 +27,19 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.run(&params).await
             })
         })
-        .when("a command prints {int} bytes in many pieces", |scene, arguments| {
-            Box::pin(async move { print_numbered(scene, arguments.int(0)?).await })
-        })
+        .when(
+            "a command prints {int} bytes in many pieces",
+            |scene, arguments| Box::pin(async move { print_numbered(scene, arguments.int(0)?).await }),
+        )
         .then("the outcome is exited with code {int}", |scene, arguments| {
-            Box::pin(async move { expect_outcome(scene, &Outcome::Exited { code: arguments.int(0)? }) })
+            Box::pin(async move {
+                expect_outcome(
+                    scene,
+                    &Outcome::Exited {
+                        code: arguments.int(0)?,
+                    },
+                )
+            })
         })
         .then("the outcome is ended by signal {int}", |scene, arguments| {
             Box::pin(async move { ended_by_signal(scene, arguments.int(0)?) })
@@ -38,9 +50,10 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the outcome is cancelled", |scene, _| {
             Box::pin(async { expect_outcome(scene, &Outcome::Cancelled) })
         })
-        .then("the outcome is set-up failed because {words}", |scene, arguments| {
-            Box::pin(async move { set_up_failed(scene, arguments.words(0)?) })
-        })
+        .then(
+            "the outcome is set-up failed because {words}",
+            |scene, arguments| Box::pin(async move { set_up_failed(scene, arguments.words(0)?) }),
+        )
         .then("standard output is exactly {text}", |scene, arguments| {
             Box::pin(async move { expect_bytes(scene, Stream::Stdout, arguments.text(0)?.as_bytes()) })
         })
@@ -62,10 +75,14 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the call is refused {words}", |scene, arguments| {
             Box::pin(async move { refused(scene, arguments.words(0)?) })
         })
-        .then("the beat has stopped", |scene, _| Box::pin(scene.beat_has_stopped()))
+        .then("the beat has stopped", |scene, _| {
+            Box::pin(scene.beat_has_stopped())
+        })
         .then("the beat goes on", |scene, _| Box::pin(scene.beat_goes_on()))
         .then("the mark is not there", |scene, _| Box::pin(no_mark(scene)))
-        .then("the sandbox still runs commands", |scene, _| Box::pin(still_runs(scene)));
+        .then("the sandbox still runs commands", |scene, _| {
+            Box::pin(still_runs(scene))
+        });
 }
 
 /// Starts a command that keeps a beat and waits until it does.
@@ -88,15 +105,24 @@ pub(super) fn expect_outcome(scene: &Scene, expected: &Outcome) -> StepResult {
     if outcome == expected {
         return Ok(());
     }
-    Err(Failure::failed(format!("the outcome: {expected}"), format!("{outcome}{}", said(scene))))
+    Err(Failure::failed(
+        format!("the outcome: {expected}"),
+        format!("{outcome}{}", said(scene)),
+    ))
 }
 
 /// What a command has said, for a failure.
 fn said(scene: &Scene) -> String {
-    let Ok(record) = scene.record() else { return String::new() };
+    let Ok(record) = scene.record() else {
+        return String::new();
+    };
     let quote = |stream| {
         let bytes = record.bytes(stream);
-        if bytes.is_empty() { String::new() } else { format!("; its {stream} was {}", show(&bytes)) }
+        if bytes.is_empty() {
+            String::new()
+        } else {
+            format!("; its {stream} was {}", show(&bytes))
+        }
     };
     quote(Stream::Stdout) + &quote(Stream::Stderr)
 }
@@ -104,7 +130,10 @@ fn said(scene: &Scene) -> String {
 fn ended_by_signal(scene: &Scene, expected: i32) -> StepResult {
     match &scene.result()?.outcome {
         Outcome::Signaled { number, .. } if *number == expected => Ok(()),
-        other => Err(Failure::failed(format!("the outcome: ended by signal {expected}"), other.to_string())),
+        other => Err(Failure::failed(
+            format!("the outcome: ended by signal {expected}"),
+            other.to_string(),
+        )),
     }
 }
 
@@ -113,11 +142,18 @@ fn set_up_failed(scene: &Scene, why: &str) -> StepResult {
         "the program was not found" => SetupFailure::ProgramNotFound,
         "the directory was not found" => SetupFailure::CwdNotFound,
         "it is no directory" => SetupFailure::CwdNotADirectory,
-        other => return Err(Failure::suite(format!("{other:?} is no reason for a failed set-up"))),
+        other => {
+            return Err(Failure::suite(format!(
+                "{other:?} is no reason for a failed set-up"
+            )));
+        }
     };
     match &scene.result()?.outcome {
         Outcome::SetupFailed { kind, .. } if *kind == expected => Ok(()),
-        other => Err(Failure::failed(format!("the outcome: set-up failed because {why}"), other.to_string())),
+        other => Err(Failure::failed(
+            format!("the outcome: set-up failed because {why}"),
+            other.to_string(),
+        )),
     }
 }
 
@@ -128,7 +164,10 @@ pub(super) fn expect_bytes(scene: &Scene, stream: Stream, expected: &[u8]) -> St
     if seen == expected {
         return Ok(());
     }
-    Err(Failure::failed(format!("{stream}: {}", show(expected)), format!("{}{}", show(&seen), difference(expected, &seen))))
+    Err(Failure::failed(
+        format!("{stream}: {}", show(expected)),
+        format!("{}{}", show(&seen), difference(expected, &seen)),
+    ))
 }
 
 /// Bytes for people: escaped, and cut in the middle when they are many.
@@ -138,7 +177,12 @@ pub(super) fn show(bytes: &[u8]) -> String {
         return format!("\"{}\"", bytes.escape_ascii());
     }
     let (head, tail) = (&bytes[..KEPT], &bytes[bytes.len() - KEPT..]);
-    format!("\"{}\" … \"{}\" ({} bytes)", head.escape_ascii(), tail.escape_ascii(), bytes.len())
+    format!(
+        "\"{}\" … \"{}\" ({} bytes)",
+        head.escape_ascii(),
+        tail.escape_ascii(),
+        bytes.len()
+    )
 }
 
 /// Where two byte strings part, for people; nothing when they are short enough to see it.
@@ -160,7 +204,10 @@ fn expect_total(scene: &Scene, stream: &str, expected: u64) -> StepResult {
     if total.bytes == expected {
         return Ok(());
     }
-    Err(Failure::failed(format!("a total of {expected} bytes of {stream}"), format!("{} bytes", total.bytes)))
+    Err(Failure::failed(
+        format!("a total of {expected} bytes of {stream}"),
+        format!("{} bytes", total.bytes),
+    ))
 }
 
 fn answered_within(scene: &Scene, limit: Duration) -> StepResult {
@@ -170,7 +217,10 @@ fn answered_within(scene: &Scene, limit: Duration) -> StepResult {
     if took <= limit {
         return Ok(());
     }
-    Err(Failure::failed(format!("an answer within {} ms", limit.as_millis()), format!("it took {} ms", took.as_millis())))
+    Err(Failure::failed(
+        format!("an answer within {} ms", limit.as_millis()),
+        format!("it took {} ms", took.as_millis()),
+    ))
 }
 
 fn refused(scene: &Scene, how: &str) -> StepResult {
@@ -187,7 +237,10 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
     if error.kind() == expected {
         return Ok(());
     }
-    Err(Failure::failed(format!("a refusal of kind {expected}"), error.to_string()))
+    Err(Failure::failed(
+        format!("a refusal of kind {expected}"),
+        error.to_string(),
+    ))
 }
 
 /// A path for a mark, and the shell text that leaves it.
@@ -199,12 +252,24 @@ pub(super) async fn new_mark(scene: &mut Scene) -> Result<String, Failure> {
 }
 
 async fn no_mark(scene: &mut Scene) -> StepResult {
-    let path = scene.notes.mark.clone().ok_or_else(|| Failure::suite("no command leaves a mark"))?;
-    let seen = scene.observe(format!("if [ -e {} ]; then echo there; fi", shell::word(path.as_bytes()))).await?;
+    let path = scene
+        .notes
+        .mark
+        .clone()
+        .ok_or_else(|| Failure::suite("no command leaves a mark"))?;
+    let seen = scene
+        .observe(format!(
+            "if [ -e {} ]; then echo there; fi",
+            shell::word(path.as_bytes())
+        ))
+        .await?;
     if seen.is_empty() {
         return Ok(());
     }
-    Err(Failure::failed("nothing of the command to have run", "the mark that it leaves is there"))
+    Err(Failure::failed(
+        "nothing of the command to have run",
+        "the mark that it leaves is there",
+    ))
 }
 
 async fn still_runs(scene: &mut Scene) -> StepResult {
@@ -212,5 +277,8 @@ async fn still_runs(scene: &mut Scene) -> StepResult {
     if seen == b"alive\n" {
         return Ok(());
     }
-    Err(Failure::failed("a plain command to print \"alive\\n\"", show(&seen)))
+    Err(Failure::failed(
+        "a plain command to print \"alive\\n\"",
+        show(&seen),
+    ))
 }

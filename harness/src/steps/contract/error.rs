@@ -16,9 +16,10 @@ use crate::{
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .when("{words} is asked of a sandbox that never existed", |scene, arguments| {
-            Box::pin(async move { ask_nobody(scene, arguments.words(0)?).await })
-        })
+        .when(
+            "{words} is asked of a sandbox that never existed",
+            |scene, arguments| Box::pin(async move { ask_nobody(scene, arguments.words(0)?).await }),
+        )
         .then("the error names the sandbox", |scene, _| {
             Box::pin(async {
                 let name = scene.notes.name.clone().unwrap_or_default();
@@ -43,9 +44,10 @@ pub(super) fn register(steps: &mut StepList) {
                 }
             })
         })
-        .when("a command is requested without its {words}", |scene, arguments| {
-            Box::pin(async move { leave_out(scene, arguments.words(0)?).await })
-        })
+        .when(
+            "a command is requested without its {words}",
+            |scene, arguments| Box::pin(async move { leave_out(scene, arguments.words(0)?).await }),
+        )
         .when("a program of no words is run", |scene, _| {
             Box::pin(async {
                 let sandbox = scene.sandbox().await?.id;
@@ -53,15 +55,19 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.run(&params).await
             })
         })
-        .when("a command that leaves a mark has a NUL byte in {words}", |scene, arguments| {
-            Box::pin(async move { run_with_nul(scene, arguments.words(0)?).await })
-        })
-        .when("a command is requested with a deadline of minus one", |scene, _| {
-            Box::pin(async {
-                let params = scene.command("true").await?;
-                call_changed(scene, &params, |params| params["timeout_ms"] = (-1).into()).await
-            })
-        });
+        .when(
+            "a command that leaves a mark has a NUL byte in {words}",
+            |scene, arguments| Box::pin(async move { run_with_nul(scene, arguments.words(0)?).await }),
+        )
+        .when(
+            "a command is requested with a deadline of minus one",
+            |scene, _| {
+                Box::pin(async {
+                    let params = scene.command("true").await?;
+                    call_changed(scene, &params, |params| params["timeout_ms"] = (-1).into()).await
+                })
+            },
+        );
 }
 
 async fn ask_nobody(scene: &mut Scene, what: &str) -> StepResult {
@@ -75,12 +81,19 @@ async fn ask_nobody(scene: &mut Scene, what: &str) -> StepResult {
             scene.run(&params).await
         }
         "a file" => {
-            let params = ReadParams { sandbox, path: "/etc/passwd".into(), offset: 0, length: None };
+            let params = ReadParams {
+                sandbox,
+                path: "/etc/passwd".into(),
+                offset: 0,
+                length: None,
+            };
             let answer = client.call::<method::ReadFile>(&params, patience).await;
             scene.answer(answer).map(|_| ())
         }
         "its state" => {
-            let answer = client.call::<method::Inspect>(&SandboxRef { sandbox }, patience).await;
+            let answer = client
+                .call::<method::Inspect>(&SandboxRef { sandbox }, patience)
+                .await;
             scene.answer(answer).map(|_| ())
         }
         other => Err(Failure::suite(format!("{other:?} is nothing to ask for"))),
@@ -93,7 +106,10 @@ fn names(scene: &Scene, name: &str) -> StepResult {
     if error.message.contains(name) || resource.contains(name) {
         return Ok(());
     }
-    Err(Failure::failed(format!("{name:?} in the message or in `data.resource`"), format!("{error}; resource {resource:?}")))
+    Err(Failure::failed(
+        format!("{name:?} in the message or in `data.resource`"),
+        format!("{error}; resource {resource:?}"),
+    ))
 }
 
 async fn leave_out(scene: &mut Scene, part: &str) -> StepResult {
@@ -106,11 +122,19 @@ async fn leave_out(scene: &mut Scene, part: &str) -> StepResult {
 }
 
 /// Sends a request that the types would not allow.
-async fn call_changed(scene: &mut Scene, params: &RunParams, change: impl FnOnce(&mut serde_json::Value)) -> StepResult {
+async fn call_changed(
+    scene: &mut Scene,
+    params: &RunParams,
+    change: impl FnOnce(&mut serde_json::Value),
+) -> StepResult {
     let mut params = serde_json::to_value(params).map_err(|error| Failure::suite(error.to_string()))?;
     change(&mut params);
     let patience = scene.patience();
-    let answer = scene.client().await?.call_raw(method::Run::NAME, &params, patience).await;
+    let answer = scene
+        .client()
+        .await?
+        .call_raw(method::Run::NAME, &params, patience)
+        .await;
     scene.answer(answer).map(|_| ())
 }
 

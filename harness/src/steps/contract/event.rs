@@ -16,43 +16,76 @@ use crate::{
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .then("it was announced once, before any output", |scene, _| Box::pin(async { announced(scene) }))
-        .then("the pieces of each stream follow each other without gap or overlap", |scene, _| {
-            Box::pin(async { contiguous(scene.record()?) })
+        .then("it was announced once, before any output", |scene, _| {
+            Box::pin(async { announced(scene) })
         })
-        .then("nothing more is told of it after its answer", |scene, _| Box::pin(nothing_later(scene)))
-        .when("a command prints {int} bytes to a caller that wants the first {int} and the last {int}", |scene, arguments| {
-            Box::pin(async move {
-                let (bytes, head, tail) = (arguments.int(0)?, arguments.int(1)?, arguments.int(2)?);
-                let mut params = scene.command(shell::numbered(bytes)).await?;
-                params.capture = Some(Capture { head, tail, digest: true });
-                scene.notes.content = Some(shell::numbered_bytes(bytes));
-                scene.run(&params).await
-            })
+        .then(
+            "the pieces of each stream follow each other without gap or overlap",
+            |scene, _| Box::pin(async { contiguous(scene.record()?) }),
+        )
+        .then("nothing more is told of it after its answer", |scene, _| {
+            Box::pin(nothing_later(scene))
         })
-        .then("the first {int} and the last {int} bytes have arrived", |scene, arguments| {
-            Box::pin(async move { head_and_tail(scene, arguments.int(0)?, arguments.int(1)?) })
-        })
+        .when(
+            "a command prints {int} bytes to a caller that wants the first {int} and the last {int}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let (bytes, head, tail) = (arguments.int(0)?, arguments.int(1)?, arguments.int(2)?);
+                    let mut params = scene.command(shell::numbered(bytes)).await?;
+                    params.capture = Some(Capture {
+                        head,
+                        tail,
+                        digest: true,
+                    });
+                    scene.notes.content = Some(shell::numbered_bytes(bytes));
+                    scene.run(&params).await
+                })
+            },
+        )
+        .then(
+            "the first {int} and the last {int} bytes have arrived",
+            |scene, arguments| {
+                Box::pin(async move { head_and_tail(scene, arguments.int(0)?, arguments.int(1)?) })
+            },
+        )
         .then("the gap from {int} to {int} is told", |scene, arguments| {
             Box::pin(async move {
-                let expected = [Gap { stream: Stream::Stdout, from: arguments.int(0)?, to: arguments.int(1)? }];
+                let expected = [Gap {
+                    stream: Stream::Stdout,
+                    from: arguments.int(0)?,
+                    to: arguments.int(1)?,
+                }];
                 let gaps = &scene.result()?.gaps;
-                if gaps == &expected { Ok(()) } else { Err(Failure::failed(format!("{expected:?}"), format!("{gaps:?}"))) }
+                if gaps == &expected {
+                    Ok(())
+                } else {
+                    Err(Failure::failed(format!("{expected:?}"), format!("{gaps:?}")))
+                }
             })
         })
-        .then("the digest is that of all that was printed", |scene, _| Box::pin(async { digest(scene) }))
-        .when("a command is silent for {int} second before it ends", |scene, arguments| {
-            Box::pin(async move {
-                let mut params = scene.command(format!("sleep {}", arguments.int::<u32>(0)?)).await?;
-                params.alive_ms = Some(200);
-                scene.run(&params).await
-            })
+        .then("the digest is that of all that was printed", |scene, _| {
+            Box::pin(async { digest(scene) })
         })
+        .when(
+            "a command is silent for {int} second before it ends",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let mut params = scene
+                        .command(format!("sleep {}", arguments.int::<u32>(0)?))
+                        .await?;
+                    params.alive_ms = Some(200);
+                    scene.run(&params).await
+                })
+            },
+        )
         .then("it was said to be alive meanwhile", |scene, _| {
             Box::pin(async {
                 scene.result()?;
                 match scene.record()?.alive {
-                    0 => Err(Failure::failed("to be told that it lives every 200 ms", "nothing was told in a second")),
+                    0 => Err(Failure::failed(
+                        "to be told that it lives every 200 ms",
+                        "nothing was told in a second",
+                    )),
                     _ => Ok(()),
                 }
             })
@@ -63,12 +96,16 @@ fn announced(scene: &Scene) -> StepResult {
     scene.result()?;
     let record = scene.record()?;
     if record.starts != 1 {
-        return Err(Failure::failed("one `exec.started`", format!("{} of them", record.starts)));
+        return Err(Failure::failed(
+            "one `exec.started`",
+            format!("{} of them", record.starts),
+        ));
     }
     match record.pieces.first() {
-        Some(piece) if !piece.after_start => {
-            Err(Failure::failed("`exec.started` before any output", format!("{} came before it", show(&piece.data))))
-        }
+        Some(piece) if !piece.after_start => Err(Failure::failed(
+            "`exec.started` before any output",
+            format!("{} came before it", show(&piece.data)),
+        )),
         _ => Ok(()),
     }
 }
@@ -79,7 +116,10 @@ fn contiguous(record: &ExecRecord) -> StepResult {
         for piece in record.pieces.iter().filter(|piece| piece.stream == stream) {
             if piece.offset != next {
                 let expected = format!("the next piece of {stream} at offset {next}");
-                return Err(Failure::failed(expected, format!("one of {} bytes at offset {}", piece.data.len(), piece.offset)));
+                return Err(Failure::failed(
+                    expected,
+                    format!("one of {} bytes at offset {}", piece.data.len(), piece.offset),
+                ));
             }
             next += piece.data.len() as u64;
         }
@@ -96,7 +136,10 @@ async fn nothing_later(scene: &mut Scene) -> StepResult {
     exec.linger(pause).await;
     match exec.record().late {
         0 => Ok(()),
-        late => Err(Failure::failed("nothing after the answer", format!("{late} notifications about the command"))),
+        late => Err(Failure::failed(
+            "nothing after the answer",
+            format!("{late} notifications about the command"),
+        )),
     }
 }
 
@@ -113,9 +156,15 @@ fn head_and_tail(scene: &Scene, head: usize, tail: usize) -> StepResult {
 
 fn digest(scene: &Scene) -> StepResult {
     let whole = scene.notes.content.clone().unwrap_or_default();
-    let expected: String = Sha256::digest(&whole).iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected: String = Sha256::digest(&whole)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     match &scene.result()?.stdout.sha256 {
         Some(seen) if *seen == expected => Ok(()),
-        seen => Err(Failure::failed(format!("SHA-256 {expected}"), format!("{seen:?}"))),
+        seen => Err(Failure::failed(
+            format!("SHA-256 {expected}"),
+            format!("{seen:?}"),
+        )),
     }
 }

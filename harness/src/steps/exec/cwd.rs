@@ -17,23 +17,37 @@ pub(super) fn register(steps: &mut StepList) {
         .given("a directory named {text}", |scene, arguments| {
             Box::pin(async move { make_directory(scene, &arguments.text(0)?).await })
         })
-        .given("a command left a mark in its working directory", |scene, _| Box::pin(leave_mark(scene)))
-        .when("a command leaves a mark in its working directory", |scene, _| Box::pin(leave_mark(scene)))
-        .then("the next command finds the mark in its own", |scene, _| Box::pin(find_mark(scene)))
-        .when("a command in this directory prints its working directory", |scene, _| {
-            Box::pin(async {
-                let directory = scene.notes.directory.clone();
-                print_directory(scene, directory).await
-            })
+        .given("a command left a mark in its working directory", |scene, _| {
+            Box::pin(leave_mark(scene))
         })
-        .when("a command in the relative directory {text} prints its working directory", |scene, arguments| {
-            Box::pin(async move {
-                let text = arguments.text(0)?;
-                let directory = scene.notes.name.clone().unwrap_or(text);
-                print_directory(scene, Some(directory.into())).await
-            })
+        .when("a command leaves a mark in its working directory", |scene, _| {
+            Box::pin(leave_mark(scene))
         })
-        .when("a command prints its working directory", |scene, _| Box::pin(print_directory(scene, None)))
+        .then("the next command finds the mark in its own", |scene, _| {
+            Box::pin(find_mark(scene))
+        })
+        .when(
+            "a command in this directory prints its working directory",
+            |scene, _| {
+                Box::pin(async {
+                    let directory = scene.notes.directory.clone();
+                    print_directory(scene, directory).await
+                })
+            },
+        )
+        .when(
+            "a command in the relative directory {text} prints its working directory",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let text = arguments.text(0)?;
+                    let directory = scene.notes.name.clone().unwrap_or(text);
+                    print_directory(scene, Some(directory.into())).await
+                })
+            },
+        )
+        .when("a command prints its working directory", |scene, _| {
+            Box::pin(print_directory(scene, None))
+        })
         .then("it is this directory", |scene, _| {
             Box::pin(async {
                 let directory = scene.notes.directory.clone().unwrap_or_default();
@@ -46,9 +60,10 @@ pub(super) fn register(steps: &mut StepList) {
                 expect_directory(scene, &workdir)
             })
         })
-        .when("a command that leaves a mark is run in {words}", |scene, arguments| {
-            Box::pin(async move { run_in(scene, arguments.words(0)?).await })
-        })
+        .when(
+            "a command that leaves a mark is run in {words}",
+            |scene, arguments| Box::pin(async move { run_in(scene, arguments.words(0)?).await }),
+        )
         .given("a command has changed its directory to the root", |scene, _| {
             Box::pin(async {
                 scene.workdir().await?;
@@ -59,20 +74,33 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async {
                 let sandbox = scene.sandbox().await?.id;
                 let mut params = scene.command_in(&sandbox, Command::Argv(vec!["env".into()]));
-                if !scene.initialized().await?.capabilities.iter().any(|name| name == "argv") {
+                if !scene
+                    .initialized()
+                    .await?
+                    .capabilities
+                    .iter()
+                    .any(|name| name == "argv")
+                {
                     params.command = Command::Shell("exec env".into());
                 }
                 params.cwd = scene.notes.directory.clone();
                 scene.run(&params).await
             })
         })
-        .then("PWD is this directory, or not set", |scene, _| Box::pin(async { true_variable(scene) }));
+        .then("PWD is this directory, or not set", |scene, _| {
+            Box::pin(async { true_variable(scene) })
+        });
 }
 
 async fn make_directory(scene: &mut Scene, name: &str) -> StepResult {
     // A name of its own above it, so that the name in question can be used again.
     let above = scene.new_path("in").await?;
-    let relative = above.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
+    let relative = above
+        .as_bytes()
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or_default()
+        .to_vec();
     let path = [above.as_bytes(), b"/", name.as_bytes()].concat();
     scene.prepare(format!("mkdir -p {}", shell::word(&path))).await?;
     let relative = [&relative[..], b"/", name.as_bytes()].concat();
@@ -91,11 +119,21 @@ async fn leave_mark(scene: &mut Scene) -> StepResult {
 
 async fn find_mark(scene: &mut Scene) -> StepResult {
     let name = scene.notes.name.clone().unwrap_or_default();
-    let seen = scene.observe(format!("if [ -e {name} ]; then echo there; else pwd; ls | head -5; fi")).await?;
+    let seen = scene
+        .observe(format!(
+            "if [ -e {name} ]; then echo there; else pwd; ls | head -5; fi"
+        ))
+        .await?;
     if seen == b"there\n" {
         return Ok(());
     }
-    Err(Failure::failed("the file that the command before has made", format!("not there; directory and files: {:?}", String::from_utf8_lossy(&seen))))
+    Err(Failure::failed(
+        "the file that the command before has made",
+        format!(
+            "not there; directory and files: {:?}",
+            String::from_utf8_lossy(&seen)
+        ),
+    ))
 }
 
 async fn print_directory(scene: &mut Scene, directory: Option<ByteString>) -> StepResult {
@@ -119,7 +157,9 @@ async fn run_in(scene: &mut Scene, what: &str) -> StepResult {
     match what {
         "a directory that does not exist" => {}
         "what is a file" => {
-            scene.prepare(format!(": > {}", shell::word(path.as_bytes()))).await?;
+            scene
+                .prepare(format!(": > {}", shell::word(path.as_bytes())))
+                .await?;
         }
         other => return Err(Failure::suite(format!("{other:?} is no place"))),
     }
@@ -132,7 +172,9 @@ fn true_variable(scene: &Scene) -> StepResult {
     scene.result()?;
     let listed = scene.record()?.bytes(Stream::Stdout);
     let directory = scene.notes.directory.clone().unwrap_or_default();
-    let told = listed.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"PWD="));
+    let told = listed
+        .split(|byte| *byte == b'\n')
+        .find_map(|line| line.strip_prefix(b"PWD="));
     match told {
         Some(told) if told != directory.as_bytes() => expect_content(directory.as_bytes(), told),
         Some(_) => Ok(()),

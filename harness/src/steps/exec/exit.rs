@@ -20,10 +20,16 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move { run(scene, &format!("exit {}", arguments.int::<u8>(0)?)).await })
         })
         .when("a command ends itself with signal {int}", |scene, arguments| {
-            Box::pin(async move { run(scene, &format!("kill -{} $$; sleep 5", arguments.int::<u8>(0)?)).await })
+            Box::pin(
+                async move { run(scene, &format!("kill -{} $$; sleep 5", arguments.int::<u8>(0)?)).await },
+            )
         })
-        .when("a command names a program that does not exist", |scene, _| Box::pin(run(scene, NO_PROGRAM)))
-        .then("the output names the program", |scene, _| Box::pin(async { names_program(scene) }))
+        .when("a command names a program that does not exist", |scene, _| {
+            Box::pin(run(scene, NO_PROGRAM))
+        })
+        .then("the output names the program", |scene, _| {
+            Box::pin(async { names_program(scene) })
+        })
         .when("a command names a file that is no program", |scene, _| {
             Box::pin(async {
                 let path = scene.new_path("no-program").await?;
@@ -64,5 +70,8 @@ fn names_program(scene: &Scene) -> StepResult {
     if String::from_utf8_lossy(&said).contains(NO_PROGRAM) {
         return Ok(());
     }
-    Err(Failure::failed(format!("a message that names {NO_PROGRAM}"), show(&said)))
+    Err(Failure::failed(
+        format!("a message that names {NO_PROGRAM}"),
+        show(&said),
+    ))
 }

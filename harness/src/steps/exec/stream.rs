@@ -15,26 +15,38 @@ use crate::{
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .when("a command prints {text} and, as an error, {text}", |scene, arguments| {
-            Box::pin(async move {
-                let (output, error) = (arguments.text(0)?, arguments.text(1)?);
-                let text = format!("{}; {} >&2", shell::print(output.as_bytes()), shell::print(error.as_bytes()));
-                run(scene, text).await
-            })
+        .when(
+            "a command prints {text} and, as an error, {text}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let (output, error) = (arguments.text(0)?, arguments.text(1)?);
+                    let text = format!(
+                        "{}; {} >&2",
+                        shell::print(output.as_bytes()),
+                        shell::print(error.as_bytes())
+                    );
+                    run(scene, text).await
+                })
+            },
+        )
+        .when("a command prints every byte value", |scene, _| {
+            Box::pin(run(scene, shell::print(&all_bytes())))
         })
-        .when("a command prints every byte value", |scene, _| Box::pin(run(scene, shell::print(&all_bytes()))))
         .then("standard output is every byte value, in order", |scene, _| {
             Box::pin(async { expect_bytes(scene, Stream::Stdout, &all_bytes()) })
         })
-        .when("a command prints {text} and then waits to be ended", |scene, arguments| {
-            Box::pin(async move {
-                let text = format!("{}; sleep 5", shell::print(arguments.text(0)?.as_bytes()));
-                let params = scene.command(text).await?;
-                let exec = scene.start(&params).await?;
-                scene.running.push(exec);
-                Ok(())
-            })
-        })
+        .when(
+            "a command prints {text} and then waits to be ended",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let text = format!("{}; sleep 5", shell::print(arguments.text(0)?.as_bytes()));
+                    let params = scene.command(text).await?;
+                    let exec = scene.start(&params).await?;
+                    scene.running.push(exec);
+                    Ok(())
+                })
+            },
+        )
         .then("{text} has arrived while it waits", |scene, arguments| {
             Box::pin(async move { arrived(scene, arguments.text(0)?.as_bytes()).await })
         })
@@ -44,13 +56,17 @@ pub(super) fn register(steps: &mut StepList) {
                 expect_bytes(scene, Stream::Stdout, &content)
             })
         })
-        .when("a command prints nothing", |scene, _| Box::pin(run(scene, "true".into())))
-        .when("a command prints {int} bytes on each stream in turns", |scene, arguments| {
-            Box::pin(async move { print_in_turns(scene, arguments.int(0)?).await })
+        .when("a command prints nothing", |scene, _| {
+            Box::pin(run(scene, "true".into()))
         })
-        .when("{int} commands that print their own number run at the same time", |scene, arguments| {
-            Box::pin(async move { run_together(scene, arguments.int(0)?).await })
-        })
+        .when(
+            "a command prints {int} bytes on each stream in turns",
+            |scene, arguments| Box::pin(async move { print_in_turns(scene, arguments.int(0)?).await }),
+        )
+        .when(
+            "{int} commands that print their own number run at the same time",
+            |scene, arguments| Box::pin(async move { run_together(scene, arguments.int(0)?).await }),
+        )
         .then("each has received its own number and nothing else", |scene, _| {
             Box::pin(async { received_own(scene) })
         });
@@ -68,7 +84,9 @@ async fn run(scene: &mut Scene, text: String) -> StepResult {
 
 async fn arrived(scene: &mut Scene, expected: &[u8]) -> StepResult {
     let within = scene.scaled(Duration::from_secs(2));
-    let Some(exec) = scene.running.last_mut() else { return Err(Failure::suite("no command runs")) };
+    let Some(exec) = scene.running.last_mut() else {
+        return Err(Failure::suite("no command runs"));
+    };
     let enough = |record: &ExecRecord| record.bytes(Stream::Stdout).len() >= expected.len();
     match exec.wait_until(within, enough).await {
         Ok(()) | Err(Fault::Hung { .. }) => {}
@@ -79,9 +97,17 @@ async fn arrived(scene: &mut Scene, expected: &[u8]) -> StepResult {
     if record.answer.is_none() && seen == expected {
         return Ok(());
     }
-    let still = if record.answer.is_none() { "while the command runs" } else { "and the command has ended" };
+    let still = if record.answer.is_none() {
+        "while the command runs"
+    } else {
+        "and the command has ended"
+    };
     Err(Failure::failed(
-        format!("{} within {} ms, while the command runs", show(expected), within.as_millis()),
+        format!(
+            "{} within {} ms, while the command runs",
+            show(expected),
+            within.as_millis()
+        ),
         format!("{}, {still}", show(&seen)),
     ))
 }
@@ -99,7 +125,10 @@ async fn print_in_turns(scene: &mut Scene, bytes: usize) -> StepResult {
     for stream in [Stream::Stdout, Stream::Stderr] {
         let seen = scene.record()?.bytes(stream);
         if scene.result()?.gaps.is_empty() && seen != content {
-            return Err(Failure::failed(format!("{stream}: {}", show(&content)), format!("{}{}", show(&seen), difference(&content, &seen))));
+            return Err(Failure::failed(
+                format!("{stream}: {}", show(&content)),
+                format!("{}{}", show(&seen), difference(&content, &seen)),
+            ));
         }
     }
     Ok(())
@@ -108,12 +137,17 @@ async fn print_in_turns(scene: &mut Scene, bytes: usize) -> StepResult {
 async fn run_together(scene: &mut Scene, count: u32) -> StepResult {
     let mut execs = Vec::new();
     for number in 0..count {
-        let params = scene.command(format!("echo begin {number}; sleep 0.2; echo end {number}")).await?;
+        let params = scene
+            .command(format!("echo begin {number}; sleep 0.2; echo end {number}"))
+            .await?;
         execs.push(scene.start(&params).await?);
     }
     let patience = scene.patience();
     let records = futures::future::join_all(execs.into_iter().map(|exec| exec.wait(patience))).await;
-    let records = records.into_iter().collect::<Result<Vec<_>, _>>().map_err(|fault| scene.broken(fault))?;
+    let records = records
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|fault| scene.broken(fault))?;
     scene.notes.records = records;
     Ok(())
 }
@@ -123,8 +157,15 @@ fn received_own(scene: &Scene) -> StepResult {
         let expected = format!("begin {number}\nend {number}\n");
         let seen = record.bytes(Stream::Stdout);
         if record.result().is_none() || seen != expected.as_bytes() {
-            let answer = record.answer.as_ref().map(|answer| format!("{answer:?}")).unwrap_or_default();
-            return Err(Failure::failed(show(expected.as_bytes()), format!("{}; answered {answer}", show(&seen))));
+            let answer = record
+                .answer
+                .as_ref()
+                .map(|answer| format!("{answer:?}"))
+                .unwrap_or_default();
+            return Err(Failure::failed(
+                show(expected.as_bytes()),
+                format!("{}; answered {answer}", show(&seen)),
+            ));
         }
     }
     Ok(())

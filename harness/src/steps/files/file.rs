@@ -21,25 +21,39 @@ pub(super) fn register(steps: &mut StepList) {
     register_writing(steps);
     register_reading(steps);
     steps
-        .then("a command finds exactly that name in its directory", |scene, _| Box::pin(find_name(scene)))
+        .then(
+            "a command finds exactly that name in its directory",
+            |scene, _| Box::pin(find_name(scene)),
+        )
         .given("the file has the permissions {int}", |scene, arguments| {
             Box::pin(async move {
                 let path = word_of_file(scene)?;
-                scene.prepare(format!("chmod {} {path}", arguments.words(0)?)).await.map(|_| ())
+                scene
+                    .prepare(format!("chmod {} {path}", arguments.words(0)?))
+                    .await
+                    .map(|_| ())
             })
         })
         .then("the file still has the permissions {int}", |scene, arguments| {
             Box::pin(async move { expect_mode(scene, arguments.words(0)?).await })
         })
-        .then("a command finds it in the directory that commands start in", |scene, _| {
-            Box::pin(async {
-                let name = scene.notes.name.clone().unwrap_or_default();
-                let seen = scene.observe(format!("cat {name}")).await?;
-                expect_content(scene, &seen)
-            })
-        })
-        .when("it is written again and again while a command reads it", |scene, _| Box::pin(rewrite(scene)))
-        .then("the command has seen only whole files", |scene, _| Box::pin(async { only_whole(scene) }));
+        .then(
+            "a command finds it in the directory that commands start in",
+            |scene, _| {
+                Box::pin(async {
+                    let name = scene.notes.name.clone().unwrap_or_default();
+                    let seen = scene.observe(format!("cat {name}")).await?;
+                    expect_content(scene, &seen)
+                })
+            },
+        )
+        .when(
+            "it is written again and again while a command reads it",
+            |scene, _| Box::pin(rewrite(scene)),
+        )
+        .then("the command has seen only whole files", |scene, _| {
+            Box::pin(async { only_whole(scene) })
+        });
 }
 
 fn register_writing(steps: &mut StepList) {
@@ -78,7 +92,9 @@ fn register_writing(steps: &mut StepList) {
         .when("a file named {text} is written", |scene, arguments| {
             Box::pin(async move {
                 let above = scene.new_path("names").await?;
-                scene.prepare(format!("mkdir {}", shell::word(above.as_bytes()))).await?;
+                scene
+                    .prepare(format!("mkdir {}", shell::word(above.as_bytes())))
+                    .await?;
                 let path = [above.as_bytes(), b"/", arguments.text(0)?.as_bytes()].concat();
                 write(scene, path.into(), b"content\n".to_vec()).await
             })
@@ -100,18 +116,26 @@ fn register_writing(steps: &mut StepList) {
 
 fn register_reading(steps: &mut StepList) {
     steps
-        .then("reading it gives the same bytes", |scene, _| Box::pin(read_back(scene)))
-        .then("reading it gives the other text", |scene, _| Box::pin(read_back(scene)))
-        .then("a command that prints the file prints the same bytes", |scene, _| {
-            Box::pin(async {
-                let path = word_of_file(scene)?;
-                let digits = scene.observe(format!("od -An -v -tx1 {path}")).await?;
-                let digits: String = String::from_utf8_lossy(&digits).split_whitespace().collect();
-                let bytes = (0..digits.len() / 2).filter_map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).ok());
-                let seen: Vec<u8> = bytes.collect();
-                expect_content(scene, &seen)
-            })
+        .then("reading it gives the same bytes", |scene, _| {
+            Box::pin(read_back(scene))
         })
+        .then("reading it gives the other text", |scene, _| {
+            Box::pin(read_back(scene))
+        })
+        .then(
+            "a command that prints the file prints the same bytes",
+            |scene, _| {
+                Box::pin(async {
+                    let path = word_of_file(scene)?;
+                    let digits = scene.observe(format!("od -An -v -tx1 {path}")).await?;
+                    let digits: String = String::from_utf8_lossy(&digits).split_whitespace().collect();
+                    let bytes = (0..digits.len() / 2)
+                        .filter_map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).ok());
+                    let seen: Vec<u8> = bytes.collect();
+                    expect_content(scene, &seen)
+                })
+            },
+        )
         .when("a file that is not there is read", |scene, _| {
             Box::pin(async {
                 let path = scene.new_path("absent").await?;
@@ -122,7 +146,9 @@ fn register_reading(steps: &mut StepList) {
         .when("a directory is {words} as a file", |scene, arguments| {
             Box::pin(async move {
                 let path = scene.new_path("directory").await?;
-                scene.prepare(format!("mkdir {}", shell::word(path.as_bytes()))).await?;
+                scene
+                    .prepare(format!("mkdir {}", shell::word(path.as_bytes())))
+                    .await?;
                 match arguments.words(0)? {
                     "read" => try_read(scene, path).await,
                     "written" => {
@@ -141,20 +167,33 @@ fn register_reading(steps: &mut StepList) {
                 Ok(())
             })
         })
-        .then("these are the bytes from {int} up to {int}", |scene, arguments| {
-            Box::pin(async move {
-                let whole = scene.notes.content.clone().unwrap_or_default();
-                let (from, to) = (arguments.int::<usize>(0)?.min(whole.len()), arguments.int::<usize>(1)?.min(whole.len()));
-                let seen = content_read(scene)?.data;
-                compare(&whole[from..to], seen.as_bytes())
-            })
-        })
-        .then("the size of the whole is told as {int} bytes", |scene, arguments| {
-            Box::pin(async move {
-                let (expected, seen) = (arguments.int::<u64>(0)?, content_read(scene)?.size);
-                if seen == expected { Ok(()) } else { Err(Failure::failed(format!("a size of {expected}"), seen.to_string())) }
-            })
-        });
+        .then(
+            "these are the bytes from {int} up to {int}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let whole = scene.notes.content.clone().unwrap_or_default();
+                    let (from, to) = (
+                        arguments.int::<usize>(0)?.min(whole.len()),
+                        arguments.int::<usize>(1)?.min(whole.len()),
+                    );
+                    let seen = content_read(scene)?.data;
+                    compare(&whole[from..to], seen.as_bytes())
+                })
+            },
+        )
+        .then(
+            "the size of the whole is told as {int} bytes",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let (expected, seen) = (arguments.int::<u64>(0)?, content_read(scene)?.size);
+                    if seen == expected {
+                        Ok(())
+                    } else {
+                        Err(Failure::failed(format!("a size of {expected}"), seen.to_string()))
+                    }
+                })
+            },
+        );
 }
 
 fn content_of(what: &str) -> Result<Vec<u8>, Failure> {
@@ -176,7 +215,11 @@ fn numbers(bytes: usize) -> Vec<u8> {
 }
 
 fn file_of(scene: &Scene) -> Result<ByteString, Failure> {
-    scene.notes.file.clone().ok_or_else(|| Failure::suite("no file was written"))
+    scene
+        .notes
+        .file
+        .clone()
+        .ok_or_else(|| Failure::suite("no file was written"))
 }
 
 fn word_of_file(scene: &Scene) -> Result<String, Failure> {
@@ -198,21 +241,52 @@ async fn write(scene: &mut Scene, path: ByteString, content: Vec<u8>) -> StepRes
     }
 }
 
-async fn call_write(scene: &mut Scene, path: ByteString, content: Vec<u8>) -> Result<Result<Empty, CallError>, Failure> {
+async fn call_write(
+    scene: &mut Scene,
+    path: ByteString,
+    content: Vec<u8>,
+) -> Result<Result<Empty, CallError>, Failure> {
     let sandbox = scene.sandbox().await?.id;
     let patience = scene.patience();
-    let params = WriteParams { sandbox, path, data: content.into() };
-    Ok(scene.client().await?.call::<method::WriteFile>(&params, patience).await)
+    let params = WriteParams {
+        sandbox,
+        path,
+        data: content.into(),
+    };
+    Ok(scene
+        .client()
+        .await?
+        .call::<method::WriteFile>(&params, patience)
+        .await)
 }
 
-async fn call_read(scene: &mut Scene, path: ByteString, offset: u64, length: Option<u64>) -> Result<Result<FileContent, CallError>, Failure> {
+async fn call_read(
+    scene: &mut Scene,
+    path: ByteString,
+    offset: u64,
+    length: Option<u64>,
+) -> Result<Result<FileContent, CallError>, Failure> {
     let sandbox = scene.sandbox().await?.id;
     let patience = scene.patience();
-    let params = ReadParams { sandbox, path, offset, length };
-    Ok(scene.client().await?.call::<method::ReadFile>(&params, patience).await)
+    let params = ReadParams {
+        sandbox,
+        path,
+        offset,
+        length,
+    };
+    Ok(scene
+        .client()
+        .await?
+        .call::<method::ReadFile>(&params, patience)
+        .await)
 }
 
-async fn read(scene: &mut Scene, path: ByteString, offset: u64, length: Option<u64>) -> Result<FileContent, Failure> {
+async fn read(
+    scene: &mut Scene,
+    path: ByteString,
+    offset: u64,
+    length: Option<u64>,
+) -> Result<FileContent, Failure> {
     let answer = call_read(scene, path, offset, length).await?;
     match scene.answer(answer)? {
         Some(content) => Ok(content),
@@ -245,7 +319,10 @@ fn compare(expected: &[u8], seen: &[u8]) -> StepResult {
     if seen == expected {
         return Ok(());
     }
-    Err(Failure::failed(show(expected), format!("{}{}", show(seen), difference(expected, seen))))
+    Err(Failure::failed(
+        show(expected),
+        format!("{}{}", show(seen), difference(expected, seen)),
+    ))
 }
 
 /// The name in its directory, seen from inside in ASCII.
@@ -253,14 +330,20 @@ async fn find_name(scene: &mut Scene) -> StepResult {
     let path = file_of(scene)?.into_bytes();
     let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
     let (above, name) = (&path[..slash], &path[slash + 1..]);
-    let text = format!("cd {} && for name in * .[!.]*; do [ -e \"./$name\" ] && printf %s \"$name\" | od -An -v -tx1; done; :", shell::word(above));
+    let text = format!(
+        "cd {} && for name in * .[!.]*; do [ -e \"./$name\" ] && printf %s \"$name\" | od -An -v -tx1; done; :",
+        shell::word(above)
+    );
     let seen = scene.observe(text).await?;
     let digits: String = String::from_utf8_lossy(&seen).split_whitespace().collect();
     let expected: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
     if digits == expected {
         return Ok(());
     }
-    Err(Failure::failed(format!("one file, named in hexadecimal {expected}"), format!("{digits:?}")))
+    Err(Failure::failed(
+        format!("one file, named in hexadecimal {expected}"),
+        format!("{digits:?}"),
+    ))
 }
 
 async fn expect_mode(scene: &mut Scene, expected: &str) -> StepResult {
@@ -269,7 +352,13 @@ async fn expect_mode(scene: &mut Scene, expected: &str) -> StepResult {
     let seen: String = String::from_utf8_lossy(&seen).chars().take(10).collect();
     let bits = u32::from_str_radix(expected, 8).map_err(|_| Failure::suite("no such permissions"))?;
     let letters: String = (0..9)
-        .map(|at| if bits & (1 << (8 - at)) == 0 { '-' } else { ['r', 'w', 'x'][at % 3] })
+        .map(|at| {
+            if bits & (1 << (8 - at)) == 0 {
+                '-'
+            } else {
+                ['r', 'w', 'x'][at % 3]
+            }
+        })
         .collect();
     if seen == format!("-{letters}") {
         return Ok(());
@@ -285,10 +374,15 @@ async fn rewrite(scene: &mut Scene) -> StepResult {
     let params = scene.command(text).await?;
     let mut exec = scene.start(&params).await?;
     let patience = scene.patience();
-    exec.wait_until(patience, |record| !record.pieces.is_empty()).await?;
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
     let mut rounds = 0_u64;
     while exec.record().answer.is_none() && rounds < 2000 {
-        let size = if rounds.is_multiple_of(2) { 200_000 } else { 100_000 };
+        let size = if rounds.is_multiple_of(2) {
+            200_000
+        } else {
+            100_000
+        };
         let answer = call_write(scene, file.clone(), numbers(size)).await?;
         if scene.answer(answer)?.is_none() {
             return Err(scene.refusal()?.clone().into());
@@ -307,14 +401,22 @@ fn only_whole(scene: &Scene) -> StepResult {
         return Err(Failure::inconclusive("the reader did not end by itself"));
     }
     if scene.notes.number.unwrap_or_default() < 5 {
-        return Err(Failure::inconclusive("the file was written less than five times while it was read"));
+        return Err(Failure::inconclusive(
+            "the file was written less than five times while it was read",
+        ));
     }
     let seen = scene.record()?.bytes(Stream::Stdout);
     let seen = String::from_utf8_lossy(&seen);
     let sizes = seen.lines().skip(1).map(str::trim);
-    let torn: Vec<_> = sizes.filter(|size| !["100000", "200000"].contains(size)).take(3).collect();
+    let torn: Vec<_> = sizes
+        .filter(|size| !["100000", "200000"].contains(size))
+        .take(3)
+        .collect();
     if torn.is_empty() {
         return Ok(());
     }
-    Err(Failure::failed("only sizes of 100000 and 200000 bytes", format!("{torn:?}")))
+    Err(Failure::failed(
+        "only sizes of 100000 and 200000 bytes",
+        format!("{torn:?}"),
+    ))
 }

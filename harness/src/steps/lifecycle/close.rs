@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use herm_protocol::{ErrorKind, exec::{Command, Outcome}};
+use herm_protocol::{
+    ErrorKind,
+    exec::{Command, Outcome},
+};
 
 use super::open::file_in_first;
 use crate::{
@@ -12,8 +15,12 @@ use crate::{
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given("a command that has left a beat behind", |scene, _| Box::pin(leave_beat(scene)))
-        .given("a file in the first one's working directory", |scene, _| Box::pin(file_in_first(scene)))
+        .given("a command that has left a beat behind", |scene, _| {
+            Box::pin(leave_beat(scene))
+        })
+        .given("a file in the first one's working directory", |scene, _| {
+            Box::pin(file_in_first(scene))
+        })
         .when("the sandbox is destroyed", |scene, _| {
             Box::pin(async {
                 let id = scene.sandbox().await?.id;
@@ -28,29 +35,46 @@ pub(super) fn register(steps: &mut StepList) {
         })
         .when("the first sandbox is destroyed", |scene, _| {
             Box::pin(async {
-                let id = scene.own.first().map(|sandbox| sandbox.id.clone()).unwrap_or_default();
+                let id = scene
+                    .own
+                    .first()
+                    .map(|sandbox| sandbox.id.clone())
+                    .unwrap_or_default();
                 destroy(scene, id).await
             })
         })
-        .then("a command in it is refused because the sandbox is not there", |scene, _| {
-            Box::pin(runs_nothing(scene))
+        .then(
+            "a command in it is refused because the sandbox is not there",
+            |scene, _| Box::pin(runs_nothing(scene)),
+        )
+        .then("closing it again tells that nothing was there", |scene, _| {
+            Box::pin(close_again(scene))
         })
-        .then("closing it again tells that nothing was there", |scene, _| Box::pin(close_again(scene)))
-        .then("the command is answered as lost with its sandbox", |scene, _| Box::pin(answered_as_lost(scene)))
-        .then("the second one sees no such file", |scene, _| Box::pin(no_file(scene)));
+        .then("the command is answered as lost with its sandbox", |scene, _| {
+            Box::pin(answered_as_lost(scene))
+        })
+        .then("the second one sees no such file", |scene, _| {
+            Box::pin(no_file(scene))
+        });
 }
 
 /// A command that has ended and left a worker that keeps a beat. Its streams are its own.
 pub(crate) async fn leave_beat(scene: &mut Scene) -> StepResult {
     let text = scene.new_beat("").await?;
-    scene.prepare(format!("{text} </dev/null >/dev/null 2>&1 &")).await?;
+    scene
+        .prepare(format!("{text} </dev/null >/dev/null 2>&1 &"))
+        .await?;
     scene.await_beat().await
 }
 
 async fn destroy(scene: &mut Scene, id: String) -> StepResult {
     let answer = scene.destroy(&id).await;
     scene.answer(answer)?.ok_or_else(|| {
-        let seen = scene.refusal.as_ref().map(ToString::to_string).unwrap_or_default();
+        let seen = scene
+            .refusal
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         Failure::failed("the sandbox to be closed", seen)
     })?;
     scene.own.retain(|sandbox| sandbox.id != id);
@@ -69,7 +93,10 @@ async fn runs_nothing(scene: &mut Scene) -> StepResult {
     if error.kind() == ErrorKind::SandboxNotFound {
         return Ok(());
     }
-    Err(Failure::failed("a refusal of kind sandbox_not_found", error.to_string()))
+    Err(Failure::failed(
+        "a refusal of kind sandbox_not_found",
+        error.to_string(),
+    ))
 }
 
 async fn close_again(scene: &mut Scene) -> StepResult {
@@ -83,7 +110,9 @@ async fn close_again(scene: &mut Scene) -> StepResult {
 
 async fn answered_as_lost(scene: &mut Scene) -> StepResult {
     let within = scene.scaled(Duration::from_secs(5));
-    let Some(exec) = scene.running.pop() else { return Err(Failure::suite("no command runs")) };
+    let Some(exec) = scene.running.pop() else {
+        return Err(Failure::suite("no command runs"));
+    };
     let record = exec.wait(within).await.map_err(|fault| scene.broken(fault))?;
     scene.keep(record);
     match &scene.result()?.outcome {
@@ -94,9 +123,17 @@ async fn answered_as_lost(scene: &mut Scene) -> StepResult {
 
 async fn no_file(scene: &mut Scene) -> StepResult {
     let path = scene.notes.mark.clone().unwrap_or_default();
-    let seen = scene.observe(format!("if [ -e {} ]; then echo there; fi", shell::word(path.as_bytes()))).await?;
+    let seen = scene
+        .observe(format!(
+            "if [ -e {} ]; then echo there; fi",
+            shell::word(path.as_bytes())
+        ))
+        .await?;
     if seen.is_empty() {
         return Ok(());
     }
-    Err(Failure::failed("the files of the destroyed sandbox to be gone", "the file is still there"))
+    Err(Failure::failed(
+        "the files of the destroyed sandbox to be gone",
+        "the file is still there",
+    ))
 }

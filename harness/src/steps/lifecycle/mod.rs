@@ -3,6 +3,8 @@
 mod close;
 mod open;
 
+pub(super) use close::leave_beat;
+
 use crate::step::StepList;
 
 pub(super) fn register(steps: &mut StepList) {

@@ -23,23 +23,40 @@ pub(super) fn register(steps: &mut StepList) {
                 Ok(())
             })
         })
-        .given("a sandbox opened with the variable {text} set to {text}", |scene, arguments| {
-            Box::pin(async move {
-                let env = vec![Variable::new(arguments.text(0)?, arguments.text(1)?)];
-                let opened = scene.open(SandboxSpec { env, ..SandboxSpec::default() }).await;
-                opened.map(|_| ()).map_err(|error| Failure::from(error).while_preparing())
-            })
+        .given(
+            "a sandbox opened with the variable {text} set to {text}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let env = vec![Variable::new(arguments.text(0)?, arguments.text(1)?)];
+                    let opened = scene
+                        .open(SandboxSpec {
+                            env,
+                            ..SandboxSpec::default()
+                        })
+                        .await;
+                    opened
+                        .map(|_| ())
+                        .map_err(|error| Failure::from(error).while_preparing())
+                })
+            },
+        )
+        .then("both are told to be new", |scene, _| {
+            Box::pin(async { both_new(scene) })
         })
-        .then("both are told to be new", |scene, _| Box::pin(async { both_new(scene) }))
         .then("they have different ids", |scene, _| {
             Box::pin(async {
                 let [first, second] = both(scene)?;
-                if first != second { Ok(()) } else { Err(Failure::failed("two ids", format!("{first:?} twice"))) }
+                if first != second {
+                    Ok(())
+                } else {
+                    Err(Failure::failed("two ids", format!("{first:?} twice")))
+                }
             })
         })
-        .then("a file in the first one's working directory is not in the second one's", |scene, _| {
-            Box::pin(apart(scene))
-        })
+        .then(
+            "a file in the first one's working directory is not in the second one's",
+            |scene, _| Box::pin(apart(scene)),
+        )
         .when("a sandbox is opened and a command is run at once", |scene, _| {
             Box::pin(async {
                 let opened = scene.open(SandboxSpec::default()).await?;
@@ -47,26 +64,41 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.run(&params).await
             })
         })
-        .then("no more sandboxes are listed than before", |scene, _| Box::pin(as_many_as_before(scene)))
-        .then("it is listed as running", |scene, _| Box::pin(listed_as_running(scene)))
+        .then("no more sandboxes are listed than before", |scene, _| {
+            Box::pin(as_many_as_before(scene))
+        })
+        .then("it is listed as running", |scene, _| {
+            Box::pin(listed_as_running(scene))
+        })
         .then("it is not listed", |scene, _| Box::pin(not_listed(scene)))
         .when("the sandbox is inspected", |scene, _| Box::pin(inspect(scene)))
-        .then("it is described as running, under its own id, with the directory that commands start in", |scene, _| {
-            Box::pin(described_truly(scene))
-        });
+        .then(
+            "it is described as running, under its own id, with the directory that commands start in",
+            |scene, _| Box::pin(described_truly(scene)),
+        );
 }
 
 fn both(scene: &Scene) -> Result<[&str; 2], Failure> {
     match scene.own.as_slice() {
         [first, second] => Ok([&first.id, &second.id]),
-        other => Err(Failure::suite(format!("{} sandboxes instead of two", other.len()))),
+        other => Err(Failure::suite(format!(
+            "{} sandboxes instead of two",
+            other.len()
+        ))),
     }
 }
 
 fn both_new(scene: &Scene) -> StepResult {
-    match scene.own.iter().find(|sandbox| sandbox.opened.state != OpenState::Created) {
+    match scene
+        .own
+        .iter()
+        .find(|sandbox| sandbox.opened.state != OpenState::Created)
+    {
         None => Ok(()),
-        Some(other) => Err(Failure::failed("both to be created", format!("{} was {:?}", other.id, other.opened.state))),
+        Some(other) => Err(Failure::failed(
+            "both to be created",
+            format!("{} was {:?}", other.id, other.opened.state),
+        )),
     }
 }
 
@@ -80,27 +112,41 @@ async fn apart(scene: &mut Scene) -> StepResult {
     scene.run(&params).await?;
     match scene.result()?.outcome {
         herm_protocol::exec::Outcome::Exited { code: 0 } => Ok(()),
-        _ => Err(Failure::failed("a working directory of its own", "the file of the other sandbox is in it")),
+        _ => Err(Failure::failed(
+            "a working directory of its own",
+            "the file of the other sandbox is in it",
+        )),
     }
 }
 
 /// The sandboxes that are listed.
 pub(super) async fn listed(scene: &mut Scene) -> Result<Vec<SandboxInfo>, Failure> {
     let patience = scene.patience();
-    Ok(scene.client().await?.call::<method::List>(&Empty {}, patience).await?.sandboxes)
+    Ok(scene
+        .client()
+        .await?
+        .call::<method::List>(&Empty {}, patience)
+        .await?
+        .sandboxes)
 }
 
 async fn as_many_as_before(scene: &mut Scene) -> StepResult {
     // The failed opening is made once more between two looks, since the first look has to come before it.
     let before = listed(scene).await?.len();
-    let spec = SandboxSpec { env: vec![Variable::new("", "value")], ..SandboxSpec::default() };
+    let spec = SandboxSpec {
+        env: vec![Variable::new("", "value")],
+        ..SandboxSpec::default()
+    };
     let _ = scene.open(spec).await;
     let after = listed(scene).await?;
     if after.len() <= before {
         return Ok(());
     }
     let ids: Vec<_> = after.iter().map(|info| info.sandbox.as_str()).collect();
-    Err(Failure::failed(format!("{before} sandboxes"), format!("{}: {ids:?}", after.len())))
+    Err(Failure::failed(
+        format!("{before} sandboxes"),
+        format!("{}: {ids:?}", after.len()),
+    ))
 }
 
 async fn listed_as_running(scene: &mut Scene) -> StepResult {
@@ -109,7 +155,10 @@ async fn listed_as_running(scene: &mut Scene) -> StepResult {
     match listed.iter().find(|info| info.sandbox == id) {
         Some(info) if info.state == SandboxState::Running => Ok(()),
         Some(info) => Err(Failure::failed("the state running", format!("{:?}", info.state))),
-        None => Err(Failure::failed(format!("{id} in the list"), format!("{} others", listed.len()))),
+        None => Err(Failure::failed(
+            format!("{id} in the list"),
+            format!("{} others", listed.len()),
+        )),
     }
 }
 
@@ -117,14 +166,21 @@ async fn not_listed(scene: &mut Scene) -> StepResult {
     let id = scene.notes.name.clone().unwrap_or_default();
     match listed(scene).await?.iter().find(|info| info.sandbox == id) {
         None => Ok(()),
-        Some(info) => Err(Failure::failed(format!("{id} not to be listed"), format!("it is, as {:?}", info.state))),
+        Some(info) => Err(Failure::failed(
+            format!("{id} not to be listed"),
+            format!("it is, as {:?}", info.state),
+        )),
     }
 }
 
 async fn inspect(scene: &mut Scene) -> StepResult {
     let sandbox = scene.sandbox().await?.id;
     let patience = scene.patience();
-    let answer = scene.client().await?.call::<method::Inspect>(&SandboxRef { sandbox }, patience).await;
+    let answer = scene
+        .client()
+        .await?
+        .call::<method::Inspect>(&SandboxRef { sandbox }, patience)
+        .await;
     if let Some(info) = scene.answer(answer)? {
         scene.notes.value = serde_json::to_value(info).ok();
     }
@@ -136,7 +192,8 @@ async fn described_truly(scene: &mut Scene) -> StepResult {
         return Err(refusal.into());
     }
     let value = scene.notes.value.clone().unwrap_or_default();
-    let info: SandboxInfo = serde_json::from_value(value).map_err(|_| Failure::suite("nothing was inspected"))?;
+    let info: SandboxInfo =
+        serde_json::from_value(value).map_err(|_| Failure::suite("nothing was inspected"))?;
     let id = scene.sandbox().await?.id;
     if info.sandbox != id {
         return Err(Failure::failed(format!("the id {id}"), info.sandbox));
@@ -144,13 +201,23 @@ async fn described_truly(scene: &mut Scene) -> StepResult {
     if info.state != SandboxState::Running {
         return Err(Failure::failed("the state running", format!("{:?}", info.state)));
     }
-    let Some(cwd) = info.cwd else { return Err(Failure::failed("the directory that commands start in", "none is told")) };
-    let real = scene.observe(format!("cd {} && pwd -P", shell::word(cwd.as_bytes()))).await?;
+    let Some(cwd) = info.cwd else {
+        return Err(Failure::failed(
+            "the directory that commands start in",
+            "none is told",
+        ));
+    };
+    let real = scene
+        .observe(format!("cd {} && pwd -P", shell::word(cwd.as_bytes())))
+        .await?;
     let start = scene.observe("pwd -P").await?;
     if real == start {
         return Ok(());
     }
-    Err(Failure::failed(start.escape_ascii().to_string(), real.escape_ascii().to_string()))
+    Err(Failure::failed(
+        start.escape_ascii().to_string(),
+        real.escape_ascii().to_string(),
+    ))
 }
 
 /// Leaves a file in the first sandbox's working directory.
