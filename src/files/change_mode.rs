@@ -14,7 +14,10 @@ use super::file_error;
 /// `invalid_argument` for bits beyond octal 7777 and for a link; and the other kinds of [`file_error`].
 pub fn change_mode(path: &Path, mode: u32) -> Result<(), Error> {
     if mode > 0o7777 {
-        return Err(Error::invalid_argument("mode", format!("is {mode:o} in octal, beyond 7777")));
+        return Err(Error::invalid_argument(
+            "mode",
+            format!("is {mode:o} in octal, beyond 7777"),
+        ));
     }
     let failed = |error: io::Error| file_error("change the mode of", path, &error);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -47,10 +50,19 @@ mod tests {
         fs::write(&file, b"").unwrap();
         symlink("file", &link).unwrap();
         change_mode(&file, 0o4751).unwrap();
-        assert_eq!(change_mode(&link, 0o600).unwrap_err().kind(), ErrorKind::InvalidArgument);
-        assert_eq!(change_mode(&file, 0o10000).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(
+            change_mode(&link, 0o600).unwrap_err().kind(),
+            ErrorKind::InvalidArgument
+        );
+        assert_eq!(
+            change_mode(&file, 0o10000).unwrap_err().kind(),
+            ErrorKind::InvalidArgument
+        );
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o4751);
         let missing = directory.path().join("missing");
-        assert_eq!(change_mode(&missing, 0o600).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            change_mode(&missing, 0o600).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
     }
 }

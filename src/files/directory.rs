@@ -46,7 +46,8 @@ pub fn list_directory(path: &Path) -> Result<DirectoryListing, Error> {
 
 fn too_many(path: &Path) -> Error {
     let shown = path.to_string_lossy();
-    let message = format!("the list of {shown} does not fit one message of {DEFAULT_MAX_MESSAGE_BYTES} bytes");
+    let message =
+        format!("the list of {shown} does not fit one message of {DEFAULT_MAX_MESSAGE_BYTES} bytes");
     Error::new(ErrorKind::LimitExceeded, shown.clone(), message)
         .with_fix("list it with a command and read its output")
 }
@@ -69,7 +70,11 @@ mod tests {
         symlink("nowhere", directory.path().join("link")).unwrap();
         fs::create_dir(directory.path().join("dir")).unwrap();
         let listing = list_directory(directory.path()).unwrap();
-        let names: Vec<_> = listing.entries.iter().map(|entry| entry.name.as_bytes()).collect();
+        let names: Vec<_> = listing
+            .entries
+            .iter()
+            .map(|entry| entry.name.as_bytes())
+            .collect();
         let expected: [&[u8]; 7] = [b".hidden", b"B", b"a", b"b", b"dir", b"link", b"\xff"];
         assert_eq!(names, expected);
         assert_eq!(listing.entries[0].size, 2);
@@ -86,8 +91,14 @@ mod tests {
         assert!(path.is_dir());
         let file = directory.path().join("f");
         fs::write(&file, b"").unwrap();
-        assert_eq!(make_directory(&file).unwrap_err().kind(), ErrorKind::AlreadyExists);
-        assert_eq!(list_directory(&file).unwrap_err().kind(), ErrorKind::NotADirectory);
+        assert_eq!(
+            make_directory(&file).unwrap_err().kind(),
+            ErrorKind::AlreadyExists
+        );
+        assert_eq!(
+            list_directory(&file).unwrap_err().kind(),
+            ErrorKind::NotADirectory
+        );
         let missing = directory.path().join("missing");
         assert_eq!(list_directory(&missing).unwrap_err().kind(), ErrorKind::NotFound);
     }

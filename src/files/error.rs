@@ -9,7 +9,11 @@ use rustix::io::Errno;
 pub fn file_error(action: &str, path: &Path, error: &io::Error) -> Error {
     let kind = Errno::from_io_error(error).map_or(ErrorKind::Internal, kind_of);
     let shown = path.to_string_lossy();
-    let typed = Error::new(kind, shown.clone(), format!("failed to {action} {shown}: {error}"));
+    let typed = Error::new(
+        kind,
+        shown.clone(),
+        format!("failed to {action} {shown}: {error}"),
+    );
     match kind {
         ErrorKind::NotFound => typed.with_fix("check the path, or make what it leads through"),
         ErrorKind::PermissionDenied => typed.with_fix("give the user access, or use another path"),

@@ -5,8 +5,8 @@
 mod change_mode;
 mod directory;
 mod error;
-mod relocate;
 mod read;
+mod relocate;
 mod remove;
 mod stat;
 mod write;

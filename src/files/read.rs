@@ -25,7 +25,8 @@ const LONGEST: usize = DEFAULT_MAX_MESSAGE_BYTES - 16 * 1024;
 pub fn read(path: &Path, offset: u64, length: Option<u64>) -> Result<FileContent, Error> {
     let failed = |error: &io::Error| file_error("read", path, error);
     let (mut file, metadata) = open(path)?;
-    file.seek(SeekFrom::Start(offset)).map_err(|error| failed(&error))?;
+    file.seek(SeekFrom::Start(offset))
+        .map_err(|error| failed(&error))?;
     let wanted = length.unwrap_or(u64::MAX);
     let mut data = Vec::new();
     // One byte more tells whether there is too much; files of the kernel do not know their own size.
@@ -35,7 +36,11 @@ pub fn read(path: &Path, offset: u64, length: Option<u64>) -> Result<FileContent
     if length_on_the_wire(&data) > LONGEST {
         return Err(too_long(path, &metadata));
     }
-    let size = metadata.len().max(if data.is_empty() { 0 } else { offset + data.len() as u64 });
+    let size = metadata.len().max(if data.is_empty() {
+        0
+    } else {
+        offset + data.len() as u64
+    });
     Ok(FileContent {
         data: data.into(),
         size,
@@ -96,9 +101,18 @@ mod tests {
     #[test]
     fn the_length_on_the_wire_is_that_of_the_json() {
         let every_byte: Vec<u8> = (0..=255).collect();
-        for data in [&b""[..], b"plain", "na\u{ef}ve \"q\" \\ \n\t\r\u{8}\u{c}\0\u{1f}\u{7f}".as_bytes(), &every_byte] {
+        for data in [
+            &b""[..],
+            b"plain",
+            "na\u{ef}ve \"q\" \\ \n\t\r\u{8}\u{c}\0\u{1f}\u{7f}".as_bytes(),
+            &every_byte,
+        ] {
             let json = serde_json::to_string(&ByteString::from(data)).unwrap();
-            let frame = if std::str::from_utf8(data).is_ok() { "\"\"" } else { "{\"b64\":\"\"}" };
+            let frame = if std::str::from_utf8(data).is_ok() {
+                "\"\""
+            } else {
+                "{\"b64\":\"\"}"
+            };
             assert_eq!(length_on_the_wire(data) + frame.len(), json.len(), "{json}");
         }
     }
@@ -140,11 +154,23 @@ mod tests {
     fn a_pipe_or_device_is_refused_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
         for path in [&pipe, Path::new("/dev/zero")] {
-            assert_eq!(read(path, 0, None).unwrap_err().kind(), ErrorKind::InvalidArgument);
+            assert_eq!(
+                read(path, 0, None).unwrap_err().kind(),
+                ErrorKind::InvalidArgument
+            );
         }
-        assert_eq!(read(directory.path(), 0, None).unwrap_err().kind(), ErrorKind::IsADirectory);
+        assert_eq!(
+            read(directory.path(), 0, None).unwrap_err().kind(),
+            ErrorKind::IsADirectory
+        );
     }
 
     #[test]

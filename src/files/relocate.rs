@@ -37,7 +37,8 @@ pub fn move_path(from: &Path, to: &Path) -> Result<(), Error> {
     }
     let shown = from.to_string_lossy();
     let message = format!("{shown} cannot be moved to another file system: it is no file");
-    Err(Error::new(ErrorKind::Unsupported, shown.clone(), message).with_fix("copy it with a command, then remove it"))
+    Err(Error::new(ErrorKind::Unsupported, shown.clone(), message)
+        .with_fix("copy it with a command, then remove it"))
 }
 
 fn move_link(from: &Path, to: &Path) -> io::Result<()> {
@@ -49,7 +50,9 @@ fn move_link(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn move_file(from: &Path, to: &Path) -> io::Result<()> {
-    let mut copy = tempfile::Builder::new().prefix(".herm-").tempfile_in(parent(to))?;
+    let mut copy = tempfile::Builder::new()
+        .prefix(".herm-")
+        .tempfile_in(parent(to))?;
     let mut source = File::open(from)?;
     io::copy(&mut source, &mut copy)?;
     copy.as_file().set_permissions(source.metadata()?.permissions())?;

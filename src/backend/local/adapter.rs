@@ -196,9 +196,15 @@ impl Adapter for LocalBackend {
             });
         }
         let scratch = self.place().scratch.clone();
-        if !tokio::fs::metadata(&scratch).await.is_ok_and(|metadata| metadata.is_dir()) {
+        if !tokio::fs::metadata(&scratch)
+            .await
+            .is_ok_and(|metadata| metadata.is_dir())
+        {
             problems.push(Problem {
-                what: format!("the directory {} for sandboxes is not there", scratch.to_string_lossy()),
+                what: format!(
+                    "the directory {} for sandboxes is not there",
+                    scratch.to_string_lossy()
+                ),
                 fix: "make it, or set TMPDIR to another".into(),
             });
         }
@@ -243,18 +249,23 @@ impl Adapter for LocalBackend {
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
         let (offset, length) = (params.offset, params.length);
-        self.with_path(&params.sandbox, &params.path, move |path| files::read(&path, offset, length))
-            .await
+        self.with_path(&params.sandbox, &params.path, move |path| {
+            files::read(&path, offset, length)
+        })
+        .await
     }
 
     async fn write_file(&self, params: WriteParams) -> Result<(), Error> {
         let data = params.data;
-        self.with_path(&params.sandbox, &params.path, move |path| files::write(&path, data.as_bytes()))
-            .await
+        self.with_path(&params.sandbox, &params.path, move |path| {
+            files::write(&path, data.as_bytes())
+        })
+        .await
     }
 
     async fn stat_file(&self, params: PathParams) -> Result<FileInfo, Error> {
-        self.with_path(&params.sandbox, &params.path, |path| files::stat(&path)).await
+        self.with_path(&params.sandbox, &params.path, |path| files::stat(&path))
+            .await
     }
 
     async fn list_directory(&self, params: PathParams) -> Result<DirectoryListing, Error> {
@@ -264,8 +275,10 @@ impl Adapter for LocalBackend {
 
     async fn remove_file(&self, params: RemoveParams) -> Result<(), Error> {
         let recursive = params.recursive;
-        self.with_path(&params.sandbox, &params.path, move |path| files::remove(&path, recursive))
-            .await
+        self.with_path(&params.sandbox, &params.path, move |path| {
+            files::remove(&path, recursive)
+        })
+        .await
     }
 
     async fn make_directory(&self, params: PathParams) -> Result<(), Error> {
@@ -276,14 +289,18 @@ impl Adapter for LocalBackend {
     async fn move_file(&self, params: MoveParams) -> Result<(), Error> {
         check::path("to", &params.to)?;
         let to = self.sandbox(&params.sandbox)?.resolve(&params.to);
-        self.with_path(&params.sandbox, &params.from, move |from| files::move_path(&from, &to))
-            .await
+        self.with_path(&params.sandbox, &params.from, move |from| {
+            files::move_path(&from, &to)
+        })
+        .await
     }
 
     async fn change_mode(&self, params: ChmodParams) -> Result<(), Error> {
         let mode = params.mode;
-        self.with_path(&params.sandbox, &params.path, move |path| files::change_mode(&path, mode))
-            .await
+        self.with_path(&params.sandbox, &params.path, move |path| {
+            files::change_mode(&path, mode)
+        })
+        .await
     }
 
     async fn ledger(&self) -> Result<Ledger, Error> {
@@ -342,7 +359,11 @@ impl LocalBackend {
         };
         if refused {
             sandbox.close().await?;
-            let error = Error::new(ErrorKind::Unavailable, "sandbox.open", "the backend is shutting down");
+            let error = Error::new(
+                ErrorKind::Unavailable,
+                "sandbox.open",
+                "the backend is shutting down",
+            );
             return Err(error.with_fix("start the backend again"));
         }
         Ok(opened)

@@ -41,7 +41,10 @@ fn argument_list(arguments: &[ByteString]) -> Result<(), Error> {
         ));
     };
     if program.is_empty() {
-        return Err(Error::invalid_argument("command.argv[0]", "is empty; it names the program"));
+        return Err(Error::invalid_argument(
+            "command.argv[0]",
+            "is empty; it names the program",
+        ));
     }
     for (index, argument) in arguments.iter().enumerate() {
         let field = format!("command.argv[{index}]");
@@ -85,7 +88,10 @@ pub(super) fn path(field: &str, path: &ByteString) -> Result<(), Error> {
 
 fn no_nul(field: &str, text: &ByteString) -> Result<(), Error> {
     if text.has_nul() {
-        return Err(Error::invalid_argument(field, "has a NUL byte in it, which the system cannot pass on"));
+        return Err(Error::invalid_argument(
+            field,
+            "has a NUL byte in it, which the system cannot pass on",
+        ));
     }
     Ok(())
 }
@@ -112,7 +118,10 @@ pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec) -> Result<(), Error> {
         (spec.image.is_some(), "image"),
         (!spec.mounts.is_empty(), "mounts"),
         (matches!(spec.network, Some(Network::None)), "network_none"),
-        (matches!(spec.network, Some(Network::Allow { .. })), "network_allow"),
+        (
+            matches!(spec.network, Some(Network::Allow { .. })),
+            "network_allow",
+        ),
         (limits.memory_bytes.is_some(), "limits_memory"),
         (limits.pids.is_some(), "limits_pids"),
         (limits.cpu_millis.is_some(), "limits_cpu"),
@@ -125,7 +134,10 @@ pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec) -> Result<(), Error> {
     if let Some(cwd) = &spec.cwd {
         path("spec.cwd", cwd)?;
         if cwd.as_bytes()[0] != b'/' {
-            return Err(Error::invalid_argument("spec.cwd", format!("is not absolute: {cwd:?}")));
+            return Err(Error::invalid_argument(
+                "spec.cwd",
+                format!("is not absolute: {cwd:?}"),
+            ));
         }
     }
     variables("spec.env", &spec.env)
@@ -185,7 +197,10 @@ mod tests {
     #[test]
     fn empty_arguments_empty_values_and_long_text_are_fine() {
         let mut params = RunParams::new("s", "e", argv(&["a", "", "b"]));
-        params.env = vec![Variable::new("A", ""), Variable::new("not-an-identifier()", "v=w")];
+        params.env = vec![
+            Variable::new("A", ""),
+            Variable::new("not-an-identifier()", "v=w"),
+        ];
         assert_eq!(command(&params), Ok(()));
         params.command = Command::Shell("x".repeat(2 * LONGEST_STRING).into());
         assert_eq!(command(&params), Ok(()));
@@ -220,9 +235,15 @@ mod tests {
         ];
         for (what, asked) in specs {
             let error = spec(None, &asked).unwrap_err();
-            assert_eq!((error.kind(), error.data.resource), (ErrorKind::Unsupported, Some(what.into())));
+            assert_eq!(
+                (error.kind(), error.data.resource),
+                (ErrorKind::Unsupported, Some(what.into()))
+            );
         }
-        assert_eq!(spec(Some("k"), &base()).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            spec(Some("k"), &base()).unwrap_err().kind(),
+            ErrorKind::Unsupported
+        );
         let plain = SandboxSpec {
             network: Some(Network::Default),
             cwd: Some("/tmp".into()),

@@ -57,7 +57,9 @@ pub fn declaration(shell: &str) -> Initialized {
         mode: Some(MODE.into()),
         emulated: false,
         capabilities: CAPABILITIES.iter().map(|&name| name.into()).collect(),
-        choices: choices.map(|(name, variant)| (name.into(), variant.into())).collect(),
+        choices: choices
+            .map(|(name, variant)| (name.into(), variant.into()))
+            .collect(),
         limits: Limits::default(),
         parallelism: PARALLELISM,
     }

@@ -58,7 +58,16 @@ mod tests {
 
     #[test]
     fn only_what_is_named_is_passed_on() {
-        let base = own(&["HOME", "LC_ALL", "AWS_SECRET_ACCESS_KEY", "PATHS", "XLC_ALL", "PWD", "OLDPWD", "SHELL"]);
+        let base = own(&[
+            "HOME",
+            "LC_ALL",
+            "AWS_SECRET_ACCESS_KEY",
+            "PATHS",
+            "XLC_ALL",
+            "PWD",
+            "OLDPWD",
+            "SHELL",
+        ]);
         let names: Vec<_> = base.keys().map(|name| name.to_str().unwrap()).collect();
         assert_eq!(names, ["HOME", "LC_ALL", "PATH"]);
         assert_eq!(base[OsStr::new("PATH")], DEFAULT_PATH);
@@ -70,6 +79,9 @@ mod tests {
         let exec = [Variable::new("A", "exec"), Variable::new("PWD", "/wrong")];
         let all = of_exec(own(&["HOME", "TZ"]), &sandbox, &exec, Path::new("/right"));
         let value = |name: &str| all[OsStr::new(name)].to_str().unwrap();
-        assert_eq!([value("TZ"), value("HOME"), value("A"), value("PWD")], ["own", "sandbox", "exec", "/right"]);
+        assert_eq!(
+            [value("TZ"), value("HOME"), value("A"), value("PWD")],
+            ["own", "sandbox", "exec", "/right"]
+        );
     }
 }

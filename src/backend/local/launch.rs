@@ -1,10 +1,10 @@
 //! Starting a command.
 
 use std::{
+    ffi::{OsStr, OsString},
     io,
     path::{Path, PathBuf},
     process::Stdio,
-    ffi::{OsStr, OsString},
 };
 
 use herm_protocol::{
@@ -93,8 +93,9 @@ impl Launch {
             stdout: child.stdout().take(),
             stderr: child.stderr().take(),
         };
-        let group = Group::new(child)
-            .ok_or_else(|| Refusal::Internal(Error::internal("start a command", "it has no process number")))?;
+        let group = Group::new(child).ok_or_else(|| {
+            Refusal::Internal(Error::internal("start a command", "it has no process number"))
+        })?;
         Ok(Launched {
             group,
             stdin,
@@ -108,7 +109,11 @@ impl Launch {
             Command::Argv(arguments) => {
                 let mut arguments = arguments.iter().map(herm_protocol::ByteString::to_os_string);
                 let name = arguments.next().unwrap_or_default();
-                let search = self.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+                let search = self
+                    .environment
+                    .get(OsStr::new("PATH"))
+                    .cloned()
+                    .unwrap_or_default();
                 let program = program::find(&name, &search, &self.cwd)?;
                 Ok(Invocation {
                     program,
@@ -137,7 +142,10 @@ impl Launch {
     /// What the system counts against its limit on arguments and variables, each with its NUL.
     fn bytes(&self, invocation: &Invocation) -> usize {
         let arguments = invocation.arguments.iter().map(|argument| argument.len() + 1);
-        let variables = self.environment.iter().map(|(name, value)| name.len() + value.len() + 2);
+        let variables = self
+            .environment
+            .iter()
+            .map(|(name, value)| name.len() + value.len() + 2);
         arguments.chain(variables).sum()
     }
 
@@ -159,9 +167,9 @@ impl Launch {
                 format!("the system has no process, memory or descriptor left for the command: {error}"),
             )
             .into(),
-            Some(Errno::NOENT | Errno::ACCESS | Errno::NOEXEC | Errno::PERM | Errno::LOOP | Errno::NOTDIR) => {
-                program::refused(program, error).into()
-            }
+            Some(
+                Errno::NOENT | Errno::ACCESS | Errno::NOEXEC | Errno::PERM | Errno::LOOP | Errno::NOTDIR,
+            ) => program::refused(program, error).into(),
             _ => Failure::new(
                 SetupFailure::Other,
                 format!("failed to start {}: {error}", program.to_string_lossy()),
@@ -176,7 +184,10 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
         Some(Errno::NOSPC | Errno::DQUOT | Errno::MFILE | Errno::NFILE) => SetupFailure::ResourcesExhausted,
         _ => SetupFailure::Other,
     };
-    let message = format!("failed to write the command's text to {}: {error}", path.to_string_lossy());
+    let message = format!(
+        "failed to write the command's text to {}: {error}",
+        path.to_string_lossy()
+    );
     Failure::new(kind, message)
 }
 
@@ -190,7 +201,10 @@ pub(super) fn check_directory(cwd: &Path) -> Result<(), Failure> {
             Err(_) => (SetupFailure::CwdDenied, "may not be entered"),
         },
         Err(error) => match Errno::from_io_error(&error) {
-            Some(Errno::NOTDIR) => (SetupFailure::CwdNotADirectory, "leads through something that is not a directory"),
+            Some(Errno::NOTDIR) => (
+                SetupFailure::CwdNotADirectory,
+                "leads through something that is not a directory",
+            ),
             Some(Errno::ACCESS) => (SetupFailure::CwdDenied, "may not be entered"),
             Some(Errno::NOENT) => (SetupFailure::CwdNotFound, "does not exist"),
             _ => {

@@ -21,13 +21,21 @@ pub(super) async fn ended(pid: Pid) -> io::Result<Outcome> {
     let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else {
         return ended_by_looking(pid).await;
     };
-    let descriptor: AsyncFd<OwnedFd> = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
+    let descriptor = watched(descriptor)?;
     loop {
         if let Some(outcome) = look(WaitId::PidFd(descriptor.get_ref().as_fd()))? {
             return Ok(outcome);
         }
         descriptor.readable().await?.clear_ready();
     }
+}
+
+#[expect(
+    deprecated,
+    reason = "its successor is unsafe for types whose descriptor may change; that of an OwnedFd does not"
+)]
+fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(descriptor, Interest::READABLE)
 }
 
 async fn ended_by_looking(pid: Pid) -> io::Result<Outcome> {

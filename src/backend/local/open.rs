@@ -39,7 +39,12 @@ pub(super) fn make(params: OpenParams, run: &str, scratch: &Path) -> Result<Sand
     let directory = made.keep();
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let cwd = asked.unwrap_or(work);
-    Ok(Sandbox::new(name.into_owned(), directory.clone(), cwd, params.spec.env))
+    Ok(Sandbox::new(
+        name.into_owned(),
+        directory.clone(),
+        cwd,
+        params.spec.env,
+    ))
 }
 
 /// The beginning of the sandbox's name: ours, and of which run.
@@ -49,7 +54,11 @@ fn prefix(run: &str) -> String {
         _ => '_',
     };
     let run: String = run.chars().map(safe).take(LONGEST_RUN).collect();
-    if run.is_empty() { "herm-".into() } else { format!("herm-{run}-") }
+    if run.is_empty() {
+        "herm-".into()
+    } else {
+        format!("herm-{run}-")
+    }
 }
 
 fn refused_directory(cwd: &Path, failure: Failure) -> Error {

@@ -3,11 +3,7 @@
 //! `kill(-group, 0)` cannot tell: the leader of a group is kept as a zombie so that the number of the group stays its
 //! own, and a zombie counts as a member.
 
-use std::{
-    fs, io,
-    ops::RangeInclusive,
-    path::Path,
-};
+use std::{fs, io, ops::RangeInclusive, path::Path};
 
 /// How far apart the leader and the newest process may be for looking at each number between instead of at all of
 /// `/proc`.
@@ -43,9 +39,7 @@ pub(super) fn members(group: i32) -> io::Result<Vec<Process>> {
 /// enough for the numbers not to have gone round.
 pub(super) fn empty_at_a_glance(leader: i32) -> Option<bool> {
     let candidates = numbers_after(leader)?;
-    let found = candidates
-        .filter_map(live)
-        .any(|process| process.group == leader);
+    let found = candidates.filter_map(live).any(|process| process.group == leader);
     Some(!found)
 }
 

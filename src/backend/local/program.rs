@@ -49,13 +49,20 @@ pub(super) fn find(name: &OsStr, search: &OsStr, cwd: &Path) -> Result<PathBuf, 
         }
     }
     Err(match denied {
-        Some(why) => Failure::new(SetupFailure::ProgramDenied, format!("program {shown} cannot be run: {why}")),
-        None if name.as_bytes().contains(&b'/') => {
-            Failure::new(SetupFailure::ProgramNotFound, format!("program {shown} does not exist"))
-        }
+        Some(why) => Failure::new(
+            SetupFailure::ProgramDenied,
+            format!("program {shown} cannot be run: {why}"),
+        ),
+        None if name.as_bytes().contains(&b'/') => Failure::new(
+            SetupFailure::ProgramNotFound,
+            format!("program {shown} does not exist"),
+        ),
         None => {
             let search = search.to_string_lossy();
-            Failure::new(SetupFailure::ProgramNotFound, format!("program {shown} is not in PATH ({search})"))
+            Failure::new(
+                SetupFailure::ProgramNotFound,
+                format!("program {shown} is not in PATH ({search})"),
+            )
         }
     })
 }
@@ -85,9 +92,13 @@ fn check(path: &Path) -> Verdict {
 /// Whether the kernel may be able to run it. A program that may be run but not read is left to the kernel.
 fn has_known_format(path: &Path) -> bool {
     let mut start = [0; 4];
-    let Ok(mut file) = File::open(path) else { return true };
+    let Ok(mut file) = File::open(path) else {
+        return true;
+    };
     let length = file.read(&mut start).unwrap_or(0);
-    start[..length].starts_with(b"#!") || start[..length].starts_with(b"\x7fELF") || other_formats_are_registered()
+    start[..length].starts_with(b"#!")
+        || start[..length].starts_with(b"\x7fELF")
+        || other_formats_are_registered()
 }
 
 /// Whether the machine's administrator has taught the kernel more formats (binfmt_misc), which only it can judge.
@@ -108,7 +119,10 @@ pub(super) fn refused(program: &Path, error: &std::io::Error) -> Failure {
     } else {
         ""
     };
-    Failure::new(SetupFailure::ProgramDenied, format!("program {shown} cannot be run: {error}{needs}"))
+    Failure::new(
+        SetupFailure::ProgramDenied,
+        format!("program {shown} cannot be run: {error}{needs}"),
+    )
 }
 
 #[cfg(test)]

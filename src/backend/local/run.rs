@@ -1,16 +1,17 @@
 //! One command from its acceptance to its outcome.
 
-use std::{io, path::{Component, Path, PathBuf}, sync::Arc, time::Duration};
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use herm_protocol::{
     Error, Finished, Interrupt,
     exec::{Outcome, RunParams, Stdin},
 };
-use tokio::{
-    sync::watch,
-    task::JoinHandle,
-    time::Instant,
-};
+use tokio::{sync::watch, task::JoinHandle, time::Instant};
 
 use super::{
     check,
@@ -57,7 +58,13 @@ pub(super) async fn run(
     let deadline = limit.and_then(|limit| accepted.checked_add(limit));
     check::command(&params)?;
     let admission = sandbox.admit()?;
-    let RunParams { stdin, cwd, command, env, .. } = params;
+    let RunParams {
+        stdin,
+        cwd,
+        command,
+        env,
+        ..
+    } = params;
     let preparation = Preparation {
         sandbox: sandbox.clone(),
         ground,
@@ -110,7 +117,9 @@ impl Preparation {
         let mut notices = Vec::new();
         if self.cwd.is_none() && self.sandbox.heal().unwrap_or(false) {
             let work = self.sandbox.cwd.to_string_lossy();
-            notices.push(format!("the working directory {work} had been removed; it was made again, empty"));
+            notices.push(format!(
+                "the working directory {work} had been removed; it was made again, empty"
+            ));
         }
         let cwd = self.cwd.unwrap_or_else(|| self.sandbox.cwd.clone());
         let shown_cwd = logical(&cwd).map_or_else(|_| cwd.clone(), |path| path);
@@ -241,7 +250,8 @@ impl Running {
     async fn end(&mut self, pump: &mut JoinHandle<Pipes>) -> (Pipes, bool) {
         let gone = self.group.end(GRACE).await;
         self.feeder = None;
-        self.phase.send_replace(Phase::Draining(Instant::now() + DRAIN_KILLED));
+        self.phase
+            .send_replace(Phase::Draining(Instant::now() + DRAIN_KILLED));
         let pipes = match tokio::time::timeout(DRAIN_KILLED * 2, &mut *pump).await {
             Ok(pipes) => pipes.unwrap_or_default(),
             Err(_) => self.stop_reading(pump).await,
@@ -256,12 +266,21 @@ impl Running {
 
     /// Tells the outcome, and hands what lives on to its watcher.
     fn finish(mut self, outcome: Outcome, pipes: Pipes, gone: bool) -> Finished {
-        let forced = matches!(outcome, Outcome::TimedOut | Outcome::Cancelled | Outcome::SandboxLost);
+        let forced = matches!(
+            outcome,
+            Outcome::TimedOut | Outcome::Cancelled | Outcome::SandboxLost
+        );
         if !gone {
             self.notices.push(if forced {
-                format!("processes of group {} do not end although they were killed; they wait for a device", self.group.id())
+                format!(
+                    "processes of group {} do not end although they were killed; they wait for a device",
+                    self.group.id()
+                )
             } else {
-                format!("processes of group {} live on; they end with the sandbox", self.group.id())
+                format!(
+                    "processes of group {} live on; they end with the sandbox",
+                    self.group.id()
+                )
             });
         } else if pipes.held() {
             let notice = "a process that left the command's group holds its output; what it writes from here on is dropped";

@@ -1,8 +1,7 @@
 //! A sandbox: a private directory, and everything that runs in it.
 
 use std::{
-    fs,
-    io,
+    fs, io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError, Weak,
@@ -11,10 +10,7 @@ use std::{
     time::Duration,
 };
 
-use herm_protocol::{
-    ByteString, Error, ErrorKind,
-    sandbox::Variable,
-};
+use herm_protocol::{ByteString, Error, ErrorKind, sandbox::Variable};
 use tokio::sync::watch;
 
 use super::{group::Group, process_table::Process};
@@ -127,7 +123,10 @@ impl Sandbox {
             .flatten()
             .map_err(|error| {
                 let directory = self.directory.to_string_lossy();
-                let message = format!("the directory {directory} of sandbox {:?} could not be removed: {error}", self.id);
+                let message = format!(
+                    "the directory {directory} of sandbox {:?} could not be removed: {error}",
+                    self.id
+                );
                 Error::new(ErrorKind::Internal, directory.clone(), message)
                     .with_fix("remove what holds it, and close again")
             })

@@ -53,7 +53,11 @@ pub(super) fn argument(text: &[u8], path: PathBuf) -> io::Result<(OsString, Opti
     if text.len() < LONGEST_STRING {
         return Ok((OsStr::from_bytes(text).to_owned(), None));
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
     let held = TextFile(path);
     file.write_all(text)?;
     Ok((source(held.0.as_os_str()), Some(held)))
