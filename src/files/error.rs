@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 /// The typed error for what the system said; `action` reads on after "failed to" and before the path.
 pub fn file_error(action: &str, path: &Path, error: &io::Error) -> Error {
-    let kind = Errno::from_io_error(error).map_or(ErrorKind::Internal, kind_of);
+    let kind = errno(error).map_or(ErrorKind::Internal, kind_of);
     let shown = path.to_string_lossy();
     let typed = Error::new(
         kind,
@@ -24,6 +24,19 @@ pub fn file_error(action: &str, path: &Path, error: &io::Error) -> Error {
         ErrorKind::InvalidArgument => typed.with_fix("use another path"),
         _ => typed,
     }
+}
+
+/// The system's number, also from inside an error that a library has put its own words around.
+fn errno(error: &io::Error) -> Option<Errno> {
+    let mut source = error.get_ref().and_then(|inner| inner.source());
+    let mut number = Errno::from_io_error(error);
+    while number.is_none()
+        && let Some(inner) = source
+    {
+        number = inner.downcast_ref().and_then(Errno::from_io_error);
+        source = inner.source();
+    }
+    number
 }
 
 fn kind_of(errno: Errno) -> ErrorKind {

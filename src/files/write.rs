@@ -192,7 +192,11 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_a_limit() {
-        let error = file_error("write", Path::new("/f"), &rustix::io::Errno::NOSPC.into());
-        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        let full = file_error("write", Path::new("/f"), &rustix::io::Errno::NOSPC.into());
+        assert_eq!(full.kind(), ErrorKind::LimitExceeded);
+        // The number is found inside the words that tempfile puts around it.
+        let wrapped = NamedTempFile::new_in("/no/such/directory/at/all").unwrap_err();
+        let missing = file_error("write", Path::new("/f"), &wrapped);
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
     }
 }

@@ -34,8 +34,8 @@ pub(in crate::cli) struct Arguments {
     #[arg(long, value_name = "NAME", default_value = herm::backend::local::BACKEND)]
     pub(super) backend: String,
     /// The directory that it starts in; the current one when not given
-    #[arg(long, value_name = "DIR", default_value = "", hide_default_value = true)]
-    pub(super) cwd: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    pub(super) cwd: Option<PathBuf>,
     /// A variable that it sees; can be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(variable))]
     pub(super) env: Vec<Variable>,

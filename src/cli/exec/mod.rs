@@ -102,8 +102,12 @@ async fn run_in(
             scratch: String::new(),
         })
         .await?;
+    let cwd = match &arguments.cwd {
+        Some(cwd) => here.join(cwd),
+        None => here,
+    };
     let spec = SandboxSpec {
-        cwd: Some(here.join(&arguments.cwd).as_path().into()),
+        cwd: Some(cwd.as_path().into()),
         env: arguments.env.clone(),
         ..SandboxSpec::default()
     };
