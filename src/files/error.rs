@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 /// The typed error for what the system said; `action` reads on after "failed to" and before the path.
 pub fn file_error(action: &str, path: &Path, error: &io::Error) -> Error {
-    let kind = errno(error).map_or(ErrorKind::Internal, kind_of);
+    let kind = Errno::from_io_error(error).map_or_else(|| kind_without_number(error.kind()), kind_of);
     let shown = path.to_string_lossy();
     let typed = Error::new(
         kind,
@@ -26,19 +26,6 @@ pub fn file_error(action: &str, path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The system's number, also from inside an error that a library has put its own words around.
-fn errno(error: &io::Error) -> Option<Errno> {
-    let mut source = error.get_ref().and_then(|inner| inner.source());
-    let mut number = Errno::from_io_error(error);
-    while number.is_none()
-        && let Some(inner) = source
-    {
-        number = inner.downcast_ref().and_then(Errno::from_io_error);
-        source = inner.source();
-    }
-    number
-}
-
 fn kind_of(errno: Errno) -> ErrorKind {
     match errno {
         Errno::NOENT => ErrorKind::NotFound,
@@ -50,6 +37,19 @@ fn kind_of(errno: Errno) -> ErrorKind {
             ErrorKind::LimitExceeded
         }
         Errno::NAMETOOLONG | Errno::LOOP | Errno::INVAL => ErrorKind::InvalidArgument,
+        _ => ErrorKind::Internal,
+    }
+}
+
+/// A library that puts its own words around an error keeps its kind, not the system's number.
+fn kind_without_number(kind: io::ErrorKind) -> ErrorKind {
+    match kind {
+        io::ErrorKind::NotFound => ErrorKind::NotFound,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::PermissionDenied,
+        io::ErrorKind::NotADirectory => ErrorKind::NotADirectory,
+        io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::LimitExceeded,
+        io::ErrorKind::InvalidFilename => ErrorKind::InvalidArgument,
         _ => ErrorKind::Internal,
     }
 }

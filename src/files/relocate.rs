@@ -54,7 +54,7 @@ fn move_file(from: &Path, to: &Path) -> io::Result<()> {
         .prefix(".herm-")
         .tempfile_in(parent(to))?;
     let mut source = File::open(from)?;
-    io::copy(&mut source, &mut copy)?;
+    io::copy(&mut source, copy.as_file_mut())?;
     copy.as_file().set_permissions(source.metadata()?.permissions())?;
     copy.persist(to)?;
     fs::remove_file(from)

@@ -64,7 +64,7 @@ fn replace(target: &Path, parent: &Path, old: Option<&Metadata>, data: &[u8]) ->
         .prefix(".herm-")
         .permissions(Permissions::from_mode(NEW_FILE_MODE))
         .tempfile_in(parent)?;
-    file.write_all(data)?;
+    file.as_file_mut().write_all(data)?;
     if let Some(old) = old {
         keep_owner_and_mode(&file, old)?;
     }
@@ -194,7 +194,6 @@ mod tests {
     fn a_full_disk_is_a_limit() {
         let full = file_error("write", Path::new("/f"), &rustix::io::Errno::NOSPC.into());
         assert_eq!(full.kind(), ErrorKind::LimitExceeded);
-        // The number is found inside the words that tempfile puts around it.
         let wrapped = NamedTempFile::new_in("/no/such/directory/at/all").unwrap_err();
         let missing = file_error("write", Path::new("/f"), &wrapped);
         assert_eq!(missing.kind(), ErrorKind::NotFound);

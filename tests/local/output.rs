@@ -51,7 +51,7 @@ async fn every_byte_value_is_kept() {
 }
 
 #[tokio::test]
-async fn a_gibibyte_is_counted_and_not_carried() {
+async fn a_quarter_of_a_gibibyte_is_counted_and_not_carried() {
     let subject = Subject::start().await;
     let mut params = subject.argv(&["head", "-c", "268435456", "/dev/zero"]);
     params.capture = Some(Capture {
