@@ -1,5 +1,7 @@
 //! `herm adapter` and `herm exec` as commands.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::{
     io::{Read as _, Write as _},
     process::{Child, Command, Stdio},
@@ -32,16 +34,15 @@ fn start(arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// The first line that a child prints, as a process number.
+/// The first line that a child prints, as a process number. What follows stays unread.
 fn printed_pid(child: &mut Child) -> i32 {
     let mut line = Vec::new();
-    for byte in child.stdout.as_mut().unwrap().bytes() {
-        match byte.unwrap() {
-            b'\n' => break,
-            byte => line.push(byte),
-        }
+    let mut byte = [0];
+    while byte != *b"\n" {
+        line.push(byte[0]);
+        child.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
     }
-    String::from_utf8(line).unwrap().parse().unwrap()
+    String::from_utf8(line.split_off(1)).unwrap().parse().unwrap()
 }
 
 fn lives(pid: i32) -> bool {
@@ -202,6 +203,28 @@ fn signals_end_the_command_with_its_group() {
         assert_eq!(child.wait().unwrap().code(), Some(code));
         assert!(!lives(pid));
     }
+}
+
+#[test]
+fn a_kill_of_herm_itself_ends_the_command_and_leaves_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .args(["exec", "-c", "trap '' TERM HUP; sleep 60 & echo $!; wait"])
+        .env("TMPDIR", scratch.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = printed_pid(&mut child);
+    let made = || std::fs::read_dir(scratch.path()).unwrap().count();
+    assert!(lives(pid) && made() == 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(dies_soon(pid));
+    let start = Instant::now();
+    while made() > 0 && start.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(made(), 0);
 }
 
 #[test]

@@ -102,7 +102,7 @@ mod tests {
         let tree = directory.path().join("tree");
         fs::create_dir_all(tree.join("a/b")).unwrap();
         fs::write(tree.join("a/b/f"), b"").unwrap();
-        fs::set_permissions(tree.join("a/b"), Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(tree.join("a/b"), Permissions::from_mode(0o000)).unwrap();
         fs::set_permissions(tree.join("a"), Permissions::from_mode(0o500)).unwrap();
         remove_tree(&tree).unwrap();
         assert!(!tree.exists());

@@ -20,7 +20,7 @@ use super::file_error;
 pub fn stat(path: &Path) -> Result<FileInfo, Error> {
     let metadata = fs::symlink_metadata(path).map_err(|error| file_error("look at", path, &error))?;
     // A path that ends in ".." or is the root has no last part of its own.
-    let name = path.file_name().map_or_else(|| path.as_os_str(), |name| name);
+    let name = path.file_name().unwrap_or(path.as_os_str());
     Ok(info(name.as_ref(), &metadata))
 }
 

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// How long an operation on files may take; a file system that hangs must not hang the caller.
-const FILE_LIMIT: Duration = Duration::from_secs(60);
+const FILE_LIMIT: Duration = Duration::from_mins(1);
 
 /// The local backend. Clones are the same backend.
 #[derive(Clone, Debug)]
@@ -68,7 +68,11 @@ impl LocalBackend {
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
         let shell = search.and_then(|search| Shell::find(search));
         Self(Arc::new(Inner {
-            ground: Ground { shell, environment },
+            ground: Ground {
+                shell,
+                environment,
+                guard: Arc::default(),
+            },
             place: Mutex::new(Place {
                 run: String::new(),
                 scratch: std::env::temp_dir(),
@@ -133,7 +137,8 @@ impl LocalBackend {
         let sandbox = self.sandbox(sandbox)?;
         check::path("path", path)?;
         let path = sandbox.resolve(path);
-        blocking(&path.to_string_lossy().into_owned(), move || work(path)).await
+        let resource = path.to_string_lossy().into_owned();
+        blocking(&resource, move || work(path)).await
     }
 }
 
@@ -148,14 +153,15 @@ async fn blocking<T: Send + 'static>(
     resource: &str,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    match tokio::time::timeout(FILE_LIMIT, tokio::task::spawn_blocking(work)).await {
-        Ok(done) => done.map_err(|error| Error::internal("work on files", error))?,
-        Err(_) => {
-            let message = format!("the file system did not answer for {resource} within {FILE_LIMIT:?}");
-            let error = Error::new(ErrorKind::TimedOut, resource, message);
-            Err(error.with_fix("see whether the file system still answers; the operation may yet be done"))
-        }
-    }
+    let work = tokio::task::spawn_blocking(work);
+    let Ok(done) = tokio::time::timeout(FILE_LIMIT, work).await else {
+        let message = format!("the file system did not answer for {resource} within {FILE_LIMIT:?}");
+        let error = Error::new(ErrorKind::TimedOut, resource, message);
+        return Err(
+            error.with_fix("see whether the file system still answers; the operation may yet be done")
+        );
+    };
+    done.map_err(|error| Error::internal("work on files", error))?
 }
 
 fn describe(sandbox: &Sandbox) -> SandboxInfo {
@@ -336,6 +342,7 @@ impl Adapter for LocalBackend {
                 eprintln!("herm-local: {error}");
             }
         }
+        self.0.ground.guard.dismiss().await;
     }
 }
 
@@ -347,7 +354,8 @@ impl LocalBackend {
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
         let Place { run, scratch } = self.place().clone();
         let resource = scratch.to_string_lossy().into_owned();
-        let sandbox = blocking(&resource, move || open::make(params, &run, &scratch)).await?;
+        let guard = self.0.ground.guard.clone();
+        let sandbox = blocking(&resource, move || open::make(params, &run, &scratch, &guard)).await?;
         let opened = open::opened(&sandbox);
         let sandbox = Arc::new(sandbox);
         let refused = {

@@ -11,7 +11,10 @@ use process_wrap::tokio::ChildWrapper;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
-use super::process_table::{self, Process};
+use super::{
+    guard::{Guard, Held},
+    process_table::{self, Process},
+};
 
 /// How long a killed group may take to be gone; only processes that wait for a device take longer.
 const KILL_LIMIT: Duration = Duration::from_millis(400);
@@ -27,17 +30,17 @@ const SIGNAL_LIMIT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Group {
     id: Pid,
-    leader: Mutex<Option<Box<dyn ChildWrapper>>>,
+    leader: Mutex<Option<(Box<dyn ChildWrapper>, Held)>>,
     spawned: Instant,
 }
 
 impl Group {
     /// The group of a child that leads a session of its own.
-    pub(super) fn new(leader: Box<dyn ChildWrapper>) -> Option<Self> {
+    pub(super) fn new(leader: Box<dyn ChildWrapper>, guard: &Guard) -> Option<Self> {
         let id = Pid::from_raw(i32::try_from(leader.id()?).ok()?)?;
         Some(Self {
             id,
-            leader: Mutex::new(Some(leader)),
+            leader: Mutex::new(Some((leader, guard.hold(id.to_string())))),
             spawned: Instant::now(),
         })
     }
@@ -124,13 +127,13 @@ impl Group {
 
     /// Takes the leader's status from the system, which gives its number back. Nothing is signalled any more.
     pub(super) fn reap(&self) {
-        if let Some(mut leader) = self.lock().take() {
+        if let Some((mut leader, _held)) = self.lock().take() {
             // A leader that cannot be reaped yet goes to the runtime's orphans when it is dropped.
             let _ = leader.try_wait();
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Box<dyn ChildWrapper>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Box<dyn ChildWrapper>, Held)>> {
         self.leader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

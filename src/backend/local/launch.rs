@@ -5,6 +5,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::Stdio,
+    sync::Arc,
 };
 
 use herm_protocol::{
@@ -18,6 +19,7 @@ use tokio::process::ChildStdin;
 use super::{
     environment::Environment,
     group::Group,
+    guard::Guard,
     output::Pipes,
     program::{self, Failure},
     shell::{self, Shell, TextFile},
@@ -33,6 +35,7 @@ pub(super) struct Launch {
     pub(super) fed: bool,
     /// Where text goes that is too long for an argument.
     pub(super) text_path: PathBuf,
+    pub(super) guard: Arc<Guard>,
 }
 
 /// A command that runs.
@@ -93,7 +96,7 @@ impl Launch {
             stdout: child.stdout().take(),
             stderr: child.stderr().take(),
         };
-        let group = Group::new(child).ok_or_else(|| {
+        let group = Group::new(child, &self.guard).ok_or_else(|| {
             Refusal::Internal(Error::internal("start a command", "it has no process number"))
         })?;
         Ok(Launched {

@@ -8,6 +8,7 @@ mod check;
 mod declaration;
 mod environment;
 mod group;
+mod guard;
 mod input;
 mod launch;
 mod leader;

@@ -12,7 +12,9 @@ use herm_protocol::{
     sandbox::{OpenParams, OpenState, Opened},
 };
 
-use super::{check, declaration::MODE, launch::check_directory, program::Failure, sandbox::Sandbox};
+use super::{
+    check, declaration::MODE, guard::Guard, launch::check_directory, program::Failure, sandbox::Sandbox,
+};
 use crate::files::file_error;
 
 /// Random characters in a sandbox's name; nobody meets or guesses it.
@@ -22,7 +24,7 @@ const RANDOM: usize = 16;
 const LONGEST_RUN: usize = 64;
 
 /// Makes a sandbox in that directory. Everything is checked first; a failure leaves nothing. This blocks.
-pub(super) fn make(params: OpenParams, run: &str, scratch: &Path) -> Result<Sandbox, Error> {
+pub(super) fn make(params: OpenParams, run: &str, scratch: &Path, guard: &Guard) -> Result<Sandbox, Error> {
     check::spec(params.key.as_deref(), &params.spec)?;
     let asked = params.spec.cwd.map(|cwd| cwd.to_path());
     if let Some(cwd) = &asked {
@@ -37,6 +39,7 @@ pub(super) fn make(params: OpenParams, run: &str, scratch: &Path) -> Result<Sand
     let work = Sandbox::own_work(made.path());
     fs::create_dir(&work).map_err(|error| file_error("make the directory", &work, &error))?;
     let directory = made.keep();
+    let held = guard.hold(directory.to_string_lossy().into_owned());
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let cwd = asked.unwrap_or(work);
     Ok(Sandbox::new(
@@ -44,6 +47,7 @@ pub(super) fn make(params: OpenParams, run: &str, scratch: &Path) -> Result<Sand
         directory.clone(),
         cwd,
         params.spec.env,
+        held,
     ))
 }
 
@@ -93,8 +97,12 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_sandbox_is_private_and_carries_its_run() {
+    fn make(params: OpenParams, run: &str, scratch: &Path) -> Result<Sandbox, Error> {
+        super::make(params, run, scratch, &Guard::default())
+    }
+
+    #[tokio::test]
+    async fn a_sandbox_is_private_and_carries_its_run() {
         let scratch = tempfile::tempdir().unwrap();
         let sandbox = make(OpenParams::default(), "r/../1", scratch.path()).unwrap();
         assert!(sandbox.id.starts_with("herm-r____1-"), "{}", sandbox.id);
@@ -106,8 +114,8 @@ mod tests {
         assert_ne!(sandbox.id, other.id);
     }
 
-    #[test]
-    fn a_failed_open_is_typed_and_leaves_nothing() {
+    #[tokio::test]
+    async fn a_failed_open_is_typed_and_leaves_nothing() {
         let scratch = tempfile::tempdir().unwrap();
         fs::create_dir(scratch.path().join("s")).unwrap();
         let file = scratch.path().join("f");

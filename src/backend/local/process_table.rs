@@ -57,7 +57,7 @@ pub(super) fn live(pid: i32) -> Option<Process> {
     parse(pid, &stat)
 }
 
-/// Reads `/proc/PID/stat` (proc_pid_stat(5)); the name in parentheses may hold anything, parentheses included.
+/// Reads `/proc/PID/stat` (`proc_pid_stat(5)`); the name in parentheses may hold anything, parentheses included.
 fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
     let text = std::str::from_utf8(&stat[after_name..]).ok()?;

@@ -101,7 +101,7 @@ fn has_known_format(path: &Path) -> bool {
         || other_formats_are_registered()
 }
 
-/// Whether the machine's administrator has taught the kernel more formats (binfmt_misc), which only it can judge.
+/// Whether the machine's administrator has taught the kernel more formats (`binfmt_misc`), which only it can judge.
 fn other_formats_are_registered() -> bool {
     let Ok(entries) = std::fs::read_dir("/proc/sys/fs/binfmt_misc") else {
         return false;

@@ -17,6 +17,7 @@ use super::{
     check,
     environment::{self, Environment},
     group::Group,
+    guard::Guard,
     input::Feeder,
     launch::{Launch, Launched, Refusal},
     leader,
@@ -38,6 +39,7 @@ const DRAIN_KILLED: Duration = Duration::from_millis(100);
 pub(super) struct Ground {
     pub(super) shell: Option<Shell>,
     pub(super) environment: Environment,
+    pub(super) guard: Arc<Guard>,
 }
 
 /// Runs a command to its end.
@@ -122,8 +124,12 @@ impl Preparation {
             ));
         }
         let cwd = self.cwd.unwrap_or_else(|| self.sandbox.cwd.clone());
-        let shown_cwd = logical(&cwd).map_or_else(|_| cwd.clone(), |path| path);
-        let Ground { shell, environment } = self.ground;
+        let shown_cwd = logical(&cwd).unwrap_or_else(|_| cwd.clone());
+        let Ground {
+            shell,
+            environment,
+            guard,
+        } = self.ground;
         let launch = Launch {
             command,
             shell,
@@ -131,6 +137,7 @@ impl Preparation {
             cwd,
             fed: self.fed,
             text_path: self.sandbox.text_path(),
+            guard,
         };
         Ok((launch.start()?, notices))
     }

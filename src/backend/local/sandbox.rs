@@ -13,7 +13,7 @@ use std::{
 use herm_protocol::{ByteString, Error, ErrorKind, sandbox::Variable};
 use tokio::sync::watch;
 
-use super::{group::Group, process_table::Process};
+use super::{group::Group, guard::Held, process_table::Process};
 use crate::files::remove_tree;
 
 /// How long a close waits until everything of the sandbox is gone.
@@ -32,6 +32,7 @@ pub(super) struct Sandbox {
     activity: watch::Sender<Activity>,
     groups: Mutex<Vec<Weak<Group>>>,
     texts: AtomicU64,
+    _held: Held,
 }
 
 /// What goes on in a sandbox.
@@ -43,7 +44,7 @@ struct Activity {
 }
 
 impl Sandbox {
-    pub(super) fn new(id: String, directory: PathBuf, cwd: PathBuf, env: Vec<Variable>) -> Self {
+    pub(super) fn new(id: String, directory: PathBuf, cwd: PathBuf, env: Vec<Variable>, held: Held) -> Self {
         Self {
             id,
             directory,
@@ -52,6 +53,7 @@ impl Sandbox {
             activity: watch::Sender::default(),
             groups: Mutex::default(),
             texts: AtomicU64::default(),
+            _held: held,
         }
     }
 
