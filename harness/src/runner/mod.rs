@@ -184,10 +184,11 @@ async fn run_features(
             }
             .boxed_local()
         });
-    let writer = Cucumber::<_, _, _, _, _, cucumber::cli::Empty>::custom(features, runner, EventWriter::new(board))
-        .with_cli(cucumber::cli::Opts::<_, _, _, cucumber::cli::Empty>::default())
-        .run(())
-        .await;
+    let writer =
+        Cucumber::<_, _, _, _, _, cucumber::cli::Empty>::custom(features, runner, EventWriter::new(board))
+            .with_cli(cucumber::cli::Opts::<_, _, _, cucumber::cli::Empty>::default())
+            .run(())
+            .await;
     writer.into_board()
 }
 
