@@ -94,7 +94,8 @@ impl Group {
 
     /// Whether nothing of the group lives. What cannot be seen is not taken for gone.
     pub(super) async fn is_gone(&self) -> bool {
-        self.members().await.is_ok_and(|members| members.is_empty())
+        let reaped = self.lock().is_none();
+        reaped || self.members().await.is_ok_and(|members| members.is_empty())
     }
 
     /// Ends every process of the group: asked first, killed after `grace`. Returns whether nothing of it is left.

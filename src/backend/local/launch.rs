@@ -6,13 +6,14 @@ use std::{
     path::{Path, PathBuf},
     process::Stdio,
     sync::Arc,
+    time::Duration,
 };
 
 use herm_protocol::{
     Error,
     exec::{Command, SetupFailure},
 };
-use process_wrap::tokio::{CommandWrap, ProcessSession};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use rustix::{fs::Access, io::Errno};
 use tokio::process::ChildStdin;
 
@@ -24,6 +25,10 @@ use super::{
     program::{self, Failure},
     shell::{self, Shell, TextFile},
 };
+
+/// How often a program that is busy is tried again, and how long after.
+const BUSY_TRIES: u32 = 10;
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Everything that a start needs.
 pub(super) struct Launch {
@@ -76,21 +81,9 @@ impl Launch {
         check_directory(&self.cwd)?;
         let invocation = self.invocation()?;
         let bytes = self.bytes(&invocation);
-        let mut command = tokio::process::Command::new(&invocation.program);
-        command
-            .arg0(&invocation.name)
-            .args(&invocation.arguments)
-            .current_dir(&self.cwd)
-            .env_clear()
-            .envs(&self.environment)
-            .stdin(if self.fed { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = CommandWrap::from(command)
-            .wrap(ProcessSession)
-            .spawn()
-            .map_err(|error| self.refusal(&invocation.program, bytes, &error))?
-            .into_inner();
+        let mut child = self
+            .spawn(&invocation)
+            .map_err(|error| self.refusal(&invocation.program, bytes, &error))?;
         let stdin = child.stdin().take();
         let pipes = Pipes {
             stdout: child.stdout().take(),
@@ -105,6 +98,38 @@ impl Launch {
             pipes,
             text: invocation.text,
         })
+    }
+
+    /// Starts it. A program that was written a moment ago can be busy: another command, between its fork and its
+    /// exec, may hold what was the writer's descriptor. That passes.
+    fn spawn(&self, invocation: &Invocation) -> io::Result<Box<dyn ChildWrapper>> {
+        let mut tries = BUSY_TRIES;
+        loop {
+            let result = CommandWrap::from(self.system_command(invocation))
+                .wrap(ProcessSession)
+                .spawn();
+            match result {
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::TXTBSY) && tries > 0 => {
+                    tries -= 1;
+                    std::thread::sleep(BUSY_PAUSE);
+                }
+                result => return result.map(ChildWrapper::into_inner),
+            }
+        }
+    }
+
+    fn system_command(&self, invocation: &Invocation) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(&invocation.program);
+        command
+            .arg0(&invocation.name)
+            .args(&invocation.arguments)
+            .current_dir(&self.cwd)
+            .env_clear()
+            .envs(&self.environment)
+            .stdin(if self.fed { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
     }
 
     fn invocation(&self) -> Result<Invocation, Refusal> {

@@ -19,8 +19,14 @@ pub(super) struct Process {
     group: i32,
 }
 
-/// Every live process of a group.
+/// Every live process of a group whose leader was not reaped.
+///
+/// # Errors
+/// When the leader itself is not to be seen: then this `/proc` is not that of our processes and tells nothing.
 pub(super) fn members(group: i32) -> io::Result<Vec<Process>> {
+    if !fs::exists(Path::new("/proc").join(group.to_string()))? {
+        return Err(io::Error::other(format!("/proc does not show process {group}")));
+    }
     let mut members = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();

@@ -31,7 +31,8 @@ impl Failure {
 /// The file that a program's name stands for in that directory and with that `PATH`.
 pub(super) fn find(name: &OsStr, search: &OsStr, cwd: &Path) -> Result<PathBuf, Failure> {
     let shown = name.to_string_lossy();
-    let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
+    let is_path = name.as_bytes().contains(&b'/');
+    let candidates: Vec<PathBuf> = if is_path {
         vec![cwd.join(name)]
     } else {
         std::env::split_paths(search)
@@ -42,7 +43,13 @@ pub(super) fn find(name: &OsStr, search: &OsStr, cwd: &Path) -> Result<PathBuf, 
     for candidate in candidates {
         match check(&candidate) {
             Verdict::Runs => return Ok(candidate),
+            // As for a shell, a directory of PATH that may not be searched has nothing in it.
+            Verdict::Hidden if !is_path => {}
             Verdict::Missing => {}
+            Verdict::Hidden => {
+                let why = "is in a directory that may not be searched";
+                denied = Some(format!("{} {why}", candidate.to_string_lossy()));
+            }
             Verdict::Denied(why) => {
                 denied.get_or_insert_with(|| format!("{} {why}", candidate.to_string_lossy()));
             }
@@ -53,7 +60,7 @@ pub(super) fn find(name: &OsStr, search: &OsStr, cwd: &Path) -> Result<PathBuf, 
             SetupFailure::ProgramDenied,
             format!("program {shown} cannot be run: {why}"),
         ),
-        None if name.as_bytes().contains(&b'/') => Failure::new(
+        None if is_path => Failure::new(
             SetupFailure::ProgramNotFound,
             format!("program {shown} does not exist"),
         ),
@@ -70,6 +77,7 @@ pub(super) fn find(name: &OsStr, search: &OsStr, cwd: &Path) -> Result<PathBuf, 
 enum Verdict {
     Runs,
     Missing,
+    Hidden,
     Denied(&'static str),
 }
 
@@ -82,9 +90,7 @@ fn check(path: &Path) -> Verdict {
             Verdict::Denied("is neither a program for this system nor a script that begins with #!")
         }
         Ok(_) => Verdict::Runs,
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            Verdict::Denied("is in a directory that may not be searched")
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Verdict::Hidden,
         Err(_) => Verdict::Missing,
     }
 }

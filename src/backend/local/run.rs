@@ -14,7 +14,6 @@ use herm_protocol::{
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 
 use super::{
-    check,
     environment::{self, Environment},
     group::Group,
     guard::Guard,
@@ -42,10 +41,10 @@ pub(super) struct Ground {
     pub(super) guard: Arc<Guard>,
 }
 
-/// Runs a command to its end.
+/// Runs a command that was checked to its end.
 ///
 /// # Errors
-/// An argument that cannot be used, an option that is not offered, a sandbox that is closed: nothing ran then.
+/// A sandbox that is closed, arguments that are too long together: nothing ran then.
 pub(super) async fn run(
     sandbox: &Arc<Sandbox>,
     ground: Ground,
@@ -58,7 +57,6 @@ pub(super) async fn run(
     let limit = params.timeout().filter(|limit| !limit.is_zero());
     // A deadline beyond the clock's range is none.
     let deadline = limit.and_then(|limit| accepted.checked_add(limit));
-    check::command(&params)?;
     let admission = sandbox.admit()?;
     let RunParams {
         stdin,
