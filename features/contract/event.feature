@@ -12,7 +12,7 @@ Feature: EVENT: what is told of a command is true and in order
   Scenario: Each piece of output begins where the one before it ended
     Captured output missed its first line now and then (https://github.com/cline/cline/issues/4313).
     Given an open sandbox
-    When a command prints 200000 bytes in many pieces
+    When a command writes 200000 bytes in many pieces
     Then the pieces of each stream follow each other without gap or overlap
 
   @id:EVENT-003 @must @since:0.1 @profile:core @mutant:output-after-the-answer
@@ -26,7 +26,7 @@ Feature: EVENT: what is told of a command is true and in order
   Scenario: The totals are what the command wrote
     A cut that is not told looks like the whole (https://github.com/NousResearch/hermes-agent/issues/86401).
     Given an open sandbox
-    When a command prints 200000 bytes in many pieces
+    When a command writes 200000 bytes in many pieces
     Then the total of standard output is 200000 bytes
 
   @id:EVENT-005 @must @since:0.1 @profile:core @mutant:digest-of-what-was-sent @mutant:hides-the-gap

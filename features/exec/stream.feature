@@ -28,7 +28,7 @@ Feature: STREAM: output arrives as it was written
   Scenario: Every byte value arrives as it was written
     Each buffer was converted to text on its own, and the damage could not be undone (https://github.com/NousResearch/hermes-agent/pull/72324).
     Given an open sandbox
-    When a command prints every byte value
+    When a command writes every byte value
     Then standard output is every byte value, in order
 
   @id:STREAM-004 @must @since:0.1 @profile:core @mutant:holds-output-until-the-end
@@ -42,15 +42,15 @@ Feature: STREAM: output arrives as it was written
   Scenario: A megabyte arrives whole although the command ends at once
     Short-lived commands lost the end of their output (https://github.com/moby/moby/issues/20951).
     Given an open sandbox
-    When a command prints 1048576 bytes in many pieces
-    Then all that was printed has arrived
+    When a command writes 1048576 bytes in many pieces
+    Then standard output is all that was printed
     And the outcome is exited with code 0
 
   @id:STREAM-006 @must @since:0.1 @profile:core @mutant:prints-a-banner
   Scenario: Nothing arrives that the command did not print
     The wrapper's own text ended up in what the command had written (https://github.com/NousResearch/hermes-agent/issues/3587).
     Given an open sandbox
-    When a command prints nothing
+    When a command writes nothing
     Then standard output is empty
     And standard error is empty
 

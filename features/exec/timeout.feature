@@ -69,7 +69,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
   Scenario: A deadline strikes although nobody takes the output
     A reader that waits for its streams to close hung past its own deadline (https://github.com/openai/codex/issues/4337).
     Given an open sandbox
-    When a command keeps a beat and prints more than its caller takes, with a deadline of 1 second
+    When a command keeps a beat and floods a caller that takes nothing, until its deadline of 1 second
     Then the beat stops within 2 seconds after the deadline
 
   @id:TIMEOUT-011 @must @since:0.1 @profile:core @needs:cancel @mutant:cancel-is-a-deadline @mutant:cancel-ends-only-the-call

@@ -5,8 +5,7 @@ Feature: OPEN: a sandbox is ready when it is there
   Scenario: Each opening without a key makes a sandbox of its own
     Two scheduled jobs were given one environment and ran in each other's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
     Given two open sandboxes
-    Then both are told to be new
-    And they have different ids
+    Then both are new, with different ids
     And a file in the first one's working directory is not in the second one's
 
   @id:OPEN-002 @must @since:0.1 @profile:core @fresh @mutant:opens-before-it-is-ready

@@ -122,13 +122,10 @@ impl Plan {
     pub fn new(contract: &Contract, declared: &Declared, selection: &Selection) -> Self {
         let mut runnable = BTreeSet::new();
         let rows = contract.requirements.iter().map(|requirement| {
-            let (skipped, why) = match Self::skip(requirement, declared, selection) {
-                Some((verdict, why)) => (Some(verdict), Some(why)),
-                None => {
-                    runnable.insert(requirement.id.clone());
-                    (None, None)
-                }
-            };
+            let (skipped, why) = Self::skip(requirement, declared, selection).unzip();
+            if skipped.is_none() {
+                runnable.insert(requirement.id.clone());
+            }
             PlannedRow {
                 id: requirement.id.clone(),
                 title: requirement.title.clone(),
@@ -170,6 +167,8 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::{catalogue::Catalogue, contract::FeatureSource};
 
@@ -227,7 +226,7 @@ mod tests {
         let all: BTreeSet<String> = contract.catalogue.capabilities.keys().cloned().collect();
         let everything = Declared {
             capabilities: all,
-            choices: Default::default(),
+            choices: BTreeMap::new(),
         };
         let plan = Plan::new(&contract, &everything, &Selection::default());
         let why = "none of its examples applies to what is declared";

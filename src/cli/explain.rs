@@ -23,25 +23,21 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Err(error) => return fail(Exit::Usage, error),
     };
     let id = arguments.id.to_uppercase();
-    match contract.find(&id) {
-        Some(requirement) => print(&explain(&contract, requirement)),
-        None => {
-            let hint = hint(
-                &id,
-                contract
-                    .requirements
-                    .iter()
-                    .map(|requirement| requirement.id.as_str()),
-            );
-            fail(
-                Exit::Usage,
-                format_args!(
-                    "there is no requirement {:?}{hint}; `herm list` names all",
-                    arguments.id
-                ),
-            )
-        }
-    }
+    let Some(requirement) = contract.find(&id) else {
+        let hint = hint(
+            &id,
+            contract
+                .requirements
+                .iter()
+                .map(|requirement| requirement.id.as_str()),
+        );
+        let asked = &arguments.id;
+        return fail(
+            Exit::Usage,
+            format_args!("there is no requirement {asked:?}{hint}; `herm list` names all"),
+        );
+    };
+    print(&explain(&contract, requirement))
 }
 
 fn explain(contract: &Contract, requirement: &Requirement) -> String {

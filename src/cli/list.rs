@@ -1,11 +1,12 @@
 //! `herm list`: what the contract holds.
 
 use std::{
+    collections::BTreeMap,
     io::{self, Write},
     process::ExitCode,
 };
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use herm_harness::{
     contract::{Contract, RequirementInfo},
     verdict::Exit,
@@ -19,24 +20,30 @@ use super::{contract::ContractArguments, fail};
 pub(super) struct Arguments {
     #[command(flatten)]
     contract: ContractArguments,
+    /// What to list
+    #[arg(value_enum, default_value_t = What::Requirements)]
+    what: What,
     /// Check the features: ids, reasons, vocabulary, steps; problems are told with file and line, and give exit code 2
-    #[arg(long, conflicts_with_all = ["capabilities", "choices", "profiles", "mutants"])]
-    check: bool,
-    /// List the capabilities that a backend can declare
-    #[arg(long, conflicts_with_all = ["choices", "profiles", "mutants"])]
-    capabilities: bool,
-    /// List the choices that a backend declares a variant of
-    #[arg(long, conflicts_with_all = ["profiles", "mutants"])]
-    choices: bool,
-    /// List the profiles: named sets of requirements
-    #[arg(long, conflicts_with = "mutants")]
-    profiles: bool,
-    /// List the mutants that prove the requirements
     #[arg(long)]
-    mutants: bool,
+    check: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// The requirements of the contract.
+    Requirements,
+    /// What a backend can declare to work.
+    Capabilities,
+    /// Where both ways are right, and a backend declares its own.
+    Choices,
+    /// Named sets of requirements.
+    Profiles,
+    /// The broken subjects that prove the requirements.
+    Mutants,
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
@@ -51,9 +58,9 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         return fail(Exit::Usage, super::contract::describe(&problems));
     }
     let text = if arguments.json {
-        json(arguments, &contract)
+        json(arguments.what, &contract)
     } else {
-        text(arguments, &contract)
+        text(arguments.what, &contract)
     };
     print(&text)
 }
@@ -91,72 +98,66 @@ fn check(contract: &Contract, problems: &[herm_harness::contract::Problem]) -> E
     )
 }
 
-fn json(arguments: &Arguments, contract: &Contract) -> String {
+fn json(what: What, contract: &Contract) -> String {
     let catalogue = &contract.catalogue;
-    if arguments.capabilities {
-        return pretty(&catalogue.capabilities);
+    match what {
+        What::Requirements => {
+            let requirements: Vec<_> = contract.requirements.iter().map(RequirementInfo::from).collect();
+            pretty(&requirements)
+        }
+        What::Capabilities => pretty(&catalogue.capabilities),
+        What::Choices => pretty(&catalogue.choices),
+        What::Profiles => pretty(&catalogue.profiles),
+        What::Mutants => pretty(&catalogue.mutants),
     }
-    if arguments.choices {
-        return pretty(&catalogue.choices);
-    }
-    if arguments.profiles {
-        return pretty(&catalogue.profiles);
-    }
-    if arguments.mutants {
-        return pretty(&catalogue.mutants);
-    }
-    let requirements: Vec<_> = contract.requirements.iter().map(RequirementInfo::from).collect();
-    pretty(&requirements)
 }
 
 fn pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-fn text(arguments: &Arguments, contract: &Contract) -> String {
+fn text(what: What, contract: &Contract) -> String {
     let catalogue = &contract.catalogue;
-    if arguments.capabilities {
-        return table(
-            catalogue
-                .capabilities
-                .iter()
-                .map(|(name, explains)| (name.as_str(), explains.clone())),
-        );
-    }
-    if arguments.profiles {
-        return table(
-            catalogue
-                .profiles
-                .iter()
-                .map(|(name, explains)| (name.as_str(), explains.clone())),
-        );
-    }
-    if arguments.mutants {
-        return table(catalogue.mutants.iter().map(|(name, mutant)| {
+    match what {
+        What::Requirements => requirements(contract),
+        What::Capabilities => explained(&catalogue.capabilities),
+        What::Profiles => explained(&catalogue.profiles),
+        What::Choices => {
+            let blocks = catalogue.choices.iter().map(|(name, choice)| {
+                format!(
+                    "{name}: {}\n  {}",
+                    choice.explains,
+                    explained(&choice.values).replace('\n', "\n  ")
+                )
+            });
+            blocks.collect::<Vec<_>>().join("\n")
+        }
+        What::Mutants => table(catalogue.mutants.iter().map(|(name, mutant)| {
             (
                 name.as_str(),
                 format!("{} [{}]", mutant.breaks, mutant.kills.join(" ")),
             )
-        }));
+        })),
     }
-    if arguments.choices {
-        let blocks = catalogue.choices.iter().map(|(name, choice)| {
-            let values = table(
-                choice
-                    .values
-                    .iter()
-                    .map(|(value, explains)| (value.as_str(), explains.clone())),
-            );
-            format!("{name}: {}\n  {}", choice.explains, values.replace('\n', "\n  "))
-        });
-        return blocks.collect::<Vec<_>>().join("\n");
-    }
+}
+
+fn explained(words: &BTreeMap<String, String>) -> String {
+    table(
+        words
+            .iter()
+            .map(|(name, explains)| (name.as_str(), explains.clone())),
+    )
+}
+
+/// The requirements under the titles of their chapters.
+fn requirements(contract: &Contract) -> String {
     let mut lines = Vec::new();
     let mut chapter = "";
     for requirement in &contract.requirements {
         if requirement.chapter != chapter {
             chapter = &requirement.chapter;
-            let title = catalogue
+            let title = contract
+                .catalogue
                 .chapters
                 .get(chapter)
                 .map_or("", |chapter| &chapter.title);

@@ -1,6 +1,6 @@
 //! `herm prove`: the checks, proved by mutants.
 
-use std::{ffi::OsString, process::ExitCode, time::Instant};
+use std::{ffi::OsString, fmt::Write as _, process::ExitCode, time::Instant};
 
 use clap::Args;
 use herm_harness::{
@@ -115,7 +115,7 @@ fn check_names(names: &[String], contract: &Contract) -> Result<(), String> {
         Some(name) => {
             let hint = hint(name, known.keys().map(String::as_str));
             Err(format!(
-                "there is no mutant {name:?}{hint}; `herm list --mutants` names all"
+                "there is no mutant {name:?}{hint}; `herm list mutants` names all"
             ))
         }
     }
@@ -139,14 +139,14 @@ fn line_of(proof: &MutantProof) -> String {
         proof.kills.len()
     );
     if let Some(why) = &proof.broken {
-        line.push_str(&format!("  BROKEN: {why}"));
+        let _ = write!(line, "  BROKEN: {why}");
     }
     let survived = proof.survived();
     if proof.broken.is_none() && !survived.is_empty() {
-        line.push_str(&format!("  SURVIVED {}", survived.join(" ")));
+        let _ = write!(line, "  SURVIVED {}", survived.join(" "));
     }
     if !proof.collateral.is_empty() {
-        line.push_str(&format!("  COLLATERAL {}", proof.collateral.join(" ")));
+        let _ = write!(line, "  COLLATERAL {}", proof.collateral.join(" "));
     }
     line
 }
@@ -165,7 +165,7 @@ fn summary(proof: &Proof, started: Instant) -> String {
         started.elapsed().as_secs()
     );
     if !proof.unproved.is_empty() {
-        text.push_str(&format!("\nunproved: {}", proof.unproved.join(" ")));
+        let _ = write!(text, "\nunproved: {}", proof.unproved.join(" "));
     }
     text
 }

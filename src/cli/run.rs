@@ -40,6 +40,10 @@ use super::{
 ///
 /// Exit codes: 0 conformant, 1 not, 2 usage, 3 nothing ran, 4 the suite or an adapter broke, 130 or 143 interrupted.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 pub(super) struct Arguments {
     #[command(flatten)]
     subjects: SubjectArguments,
@@ -106,10 +110,12 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err by name")]
 fn usage(error: impl ToString) -> Refusal {
     (Exit::Usage, error.to_string())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err by name")]
 fn broken(error: impl ToString) -> Refusal {
     (Exit::Broken, error.to_string())
 }

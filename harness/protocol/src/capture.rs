@@ -241,8 +241,9 @@ impl Recorder {
     }
 }
 
-/// Lower-case hexadecimal.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+/// Bytes in lower-case hexadecimal, as digests are told.
+#[must_use]
+pub fn hexadecimal(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes
         .iter()

@@ -37,10 +37,10 @@ pub struct Initialized {
     /// Whether the service behind it is an emulation.
     #[serde(default)]
     pub emulated: bool,
-    /// What works (`herm list --capabilities` explains each). What is not named is refused with `unsupported`.
+    /// What works (`herm list capabilities` explains each). What is not named is refused with `unsupported`.
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// Which variant of each choice holds (`herm list --choices` explains each).
+    /// Which variant of each choice holds (`herm list choices` explains each).
     #[serde(default)]
     pub choices: BTreeMap<String, String>,
     /// Bounds of the backend.

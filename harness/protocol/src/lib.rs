@@ -24,6 +24,7 @@ pub mod transcript;
 
 pub use adapter::{Adapter, ExecControl, ExecInput, ExecOutput, Execution, Finished, Interrupt, Progress};
 pub use byte_string::ByteString;
+pub use capture::hexadecimal;
 pub use error::{Error, ErrorKind};
 pub use method::Method;
 pub use server::{serve, serve_stdio};

@@ -49,7 +49,7 @@ pub(super) fn check(requirements: &[Requirement], catalogue: &Catalogue) -> Vec<
             problems.push(Problem::new(&requirement.file, line, format!("{name} {problem}")));
         };
         check_tags(requirement, catalogue, |problem| {
-            report(requirement.line, problem)
+            report(requirement.line, problem);
         });
         check_steps(requirement, &steps, &mut report);
     }

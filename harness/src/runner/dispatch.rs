@@ -7,12 +7,12 @@ use cucumber::step::Context;
 use futures::{FutureExt as _, future::LocalBoxFuture};
 
 use crate::{
-    scene::{Failure, Scene},
+    scene::{Failure, Scene, Worker},
     step::StepTable,
 };
 
 /// How long any step may take, before scaling. Calls have shorter deadlines of their own.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 static TABLE: LazyLock<StepTable> = LazyLock::new(StepTable::new);
 
@@ -26,11 +26,7 @@ pub(super) struct Thrown {
 pub(super) fn dispatch(scene: &mut Scene, context: Context) -> LocalBoxFuture<'_, ()> {
     async move {
         if let Err(failure) = carry_out(scene, &context).await {
-            let transcript = scene
-                .worker
-                .as_ref()
-                .map(|worker| worker.transcript())
-                .unwrap_or_default();
+            let transcript = scene.worker.as_ref().map(Worker::transcript).unwrap_or_default();
             panic_any(Thrown { failure, transcript });
         }
     }
@@ -44,10 +40,10 @@ async fn carry_out(scene: &mut Scene, context: &Context) -> Result<(), Failure> 
     let (handler, arguments) = TABLE
         .find(context.step.ty, &context.step.value)
         .map_err(Failure::suite)?;
-    let step = tokio::time::timeout(limit, handler(scene, arguments));
+    let work = tokio::time::timeout(limit, handler(scene, arguments));
     tokio::select! {
         biased;
         () = stop.stopped() => Err(Failure::interrupted()),
-        outcome = step => outcome.unwrap_or_else(|_| Err(Failure::deadline(limit))),
+        outcome = work => outcome.unwrap_or_else(|_| Err(Failure::deadline(limit))),
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn example_of(scenario: &gherkin::Scenario) -> Option<String> {
 
 /// The features that will be run.
 pub(super) struct Features {
-    features: Vec<gherkin::Feature>,
+    chapters: Vec<gherkin::Feature>,
     flags: BTreeMap<String, (bool, bool)>,
     rows: BTreeMap<String, usize>,
 }
@@ -73,7 +73,7 @@ impl Features {
             }
         }
         Self {
-            features,
+            chapters: features,
             flags,
             rows,
         }
@@ -110,7 +110,7 @@ impl Parser<()> for Features {
     type Output = stream::Iter<std::vec::IntoIter<parser::Result<gherkin::Feature>>>;
 
     fn parse(self, (): (), _: Self::Cli) -> Self::Output {
-        let features: Vec<_> = self.features.into_iter().map(Ok).collect();
+        let features: Vec<_> = self.chapters.into_iter().map(Ok).collect();
         stream::iter(features)
     }
 }

@@ -6,7 +6,7 @@ mod features;
 mod launch;
 mod writer;
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Instant};
+use std::{ffi::OsString, panic, path::PathBuf, sync::Arc, time::Instant};
 
 use cucumber::{Cucumber, runner};
 use futures::FutureExt as _;
@@ -189,7 +189,20 @@ async fn run_features(
             .with_cli(cucumber::cli::Opts::<_, _, _, cucumber::cli::Empty>::default())
             .run(())
             .await;
+    tell_of_panics();
     writer.into_board()
+}
+
+/// Cucumber silences all panics while it runs, and gives back whatever hook it found, which may be the silent one of
+/// another run. This tells of panics again, but for those that only carry a verdict out of a step.
+fn tell_of_panics() {
+    drop(panic::take_hook());
+    let default = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !info.payload().is::<dispatch::Thrown>() {
+            default(info);
+        }
+    }));
 }
 
 /// Milliseconds since a moment.

@@ -151,7 +151,7 @@ impl Scene {
             .client()
             .await
             .map_err(|failure| CallError::Refused(Error::internal("start the adapter", failure.seen)))?;
-        let deadline = self.scaled(Duration::from_secs(60));
+        let deadline = self.scaled(Duration::from_mins(1));
         let opened = client
             .call::<method::Open>(&OpenParams { key, spec }, deadline)
             .await?;
@@ -174,7 +174,7 @@ impl Scene {
                 .cloned()
                 .ok_or_else(|| Failure::suite("the sandbox was not kept"));
         }
-        let deadline = self.scaled(Duration::from_secs(60));
+        let deadline = self.scaled(Duration::from_mins(1));
         self.worker().await?.shared_sandbox(deadline).await
     }
 

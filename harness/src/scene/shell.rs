@@ -28,7 +28,7 @@ fn octal(bytes: &[u8]) -> String {
         .fold(String::with_capacity(bytes.len() * 4), |mut text, byte| {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'.' | b'_' | b'/' => {
-                    text.push(char::from(*byte))
+                    text.push(char::from(*byte));
                 }
                 _ => {
                     let _ = write!(text, "\\{byte:03o}");

@@ -121,6 +121,7 @@ pub struct Workshop {
 
 impl Workshop {
     /// A workshop for a subject.
+    #[must_use]
     pub fn new(
         launch: Launch,
         run: String,

@@ -68,7 +68,7 @@ impl StepList {
 }
 
 impl Steps {
-    fn new(steps: Vec<(&'static str, Handler)>) -> Self {
+    fn new(steps: &[(&'static str, Handler)]) -> Self {
         let patterns: Vec<String> = steps.iter().map(|(words, _)| pattern_of(words)).collect();
         let entries = steps
             .iter()
@@ -140,9 +140,9 @@ impl StepTable {
         let mut list = StepList::default();
         steps::register(&mut list);
         Self {
-            given: Steps::new(list.given),
-            when: Steps::new(list.when),
-            then: Steps::new(list.then),
+            given: Steps::new(&list.given),
+            when: Steps::new(&list.when),
+            then: Steps::new(&list.then),
         }
     }
 

@@ -27,41 +27,23 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.run(&params).await
             })
         })
-        .when(
-            "a command prints {int} bytes in many pieces",
-            |scene, arguments| Box::pin(async move { print_numbered(scene, arguments.int(0)?).await }),
-        )
-        .then("the outcome is exited with code {int}", |scene, arguments| {
-            Box::pin(async move {
-                expect_outcome(
-                    scene,
-                    &Outcome::Exited {
-                        code: arguments.int(0)?,
-                    },
-                )
-            })
+        .when("a command writes {words}", |scene, arguments| {
+            Box::pin(async move { print_in_words(scene, arguments.words(0)?).await })
         })
-        .then("the outcome is ended by signal {int}", |scene, arguments| {
-            Box::pin(async move { ended_by_signal(scene, arguments.int(0)?) })
+        .then("the outcome is {words}", |scene, arguments| {
+            Box::pin(async move { expect_outcome_in_words(scene, arguments.words(0)?) })
         })
-        .then("the outcome is timed out", |scene, _| {
-            Box::pin(async { expect_outcome(scene, &Outcome::TimedOut) })
-        })
-        .then("the outcome is cancelled", |scene, _| {
-            Box::pin(async { expect_outcome(scene, &Outcome::Cancelled) })
-        })
-        .then(
-            "the outcome is set-up failed because {words}",
-            |scene, arguments| Box::pin(async move { set_up_failed(scene, arguments.words(0)?) }),
-        )
         .then("standard output is exactly {text}", |scene, arguments| {
             Box::pin(async move { expect_bytes(scene, Stream::Stdout, arguments.text(0)?.as_bytes()) })
         })
         .then("standard error is exactly {text}", |scene, arguments| {
             Box::pin(async move { expect_bytes(scene, Stream::Stderr, arguments.text(0)?.as_bytes()) })
         })
-        .then("standard output is empty", |scene, _| {
-            Box::pin(async { expect_bytes(scene, Stream::Stdout, b"") })
+        .then("standard output is {words}", |scene, arguments| {
+            Box::pin(async move {
+                let expected = output_in_words(scene, arguments.words(0)?)?;
+                expect_bytes(scene, Stream::Stdout, &expected)
+            })
         })
         .then("standard error is empty", |scene, _| {
             Box::pin(async { expect_bytes(scene, Stream::Stderr, b"") })
@@ -94,10 +76,92 @@ pub(super) async fn keep_beat(scene: &mut Scene) -> StepResult {
     scene.await_beat().await
 }
 
-async fn print_numbered(scene: &mut Scene, bytes: usize) -> StepResult {
-    let params = scene.command(shell::numbered(bytes)).await?;
-    scene.notes.content = Some(shell::numbered_bytes(bytes));
+/// Every byte value, in order.
+pub(super) fn all_bytes() -> Vec<u8> {
+    (0..=255).collect()
+}
+
+async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
+    let text = match what {
+        "nothing" => "true".to_owned(),
+        "every byte value" => shell::print(&all_bytes()),
+        other => {
+            let bytes = other
+                .strip_suffix(" bytes in many pieces")
+                .and_then(|bytes| bytes.parse().ok());
+            let bytes = bytes.ok_or_else(|| Failure::suite(format!("{other:?} is nothing to print")))?;
+            scene.notes.content = Some(shell::numbered_bytes(bytes));
+            shell::numbered(bytes)
+        }
+    };
+    let params = scene.command(text).await?;
     scene.run(&params).await
+}
+
+/// What the words about standard output mean.
+fn output_in_words(scene: &Scene, what: &str) -> Result<Vec<u8>, Failure> {
+    match what {
+        "empty" => Ok(Vec::new()),
+        "every byte value, in order" => Ok(all_bytes()),
+        "all that was printed" | "that input" | "that value" => {
+            Ok(scene.notes.content.clone().unwrap_or_default())
+        }
+        other => Err(Failure::suite(format!("{other:?} is no output"))),
+    }
+}
+
+/// What the words about an outcome mean: an outcome, and for a deadline how long after it the answer may come.
+fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
+    let number = |prefix: &str| {
+        words
+            .strip_prefix(prefix)
+            .and_then(|number| number.parse::<i32>().ok())
+    };
+    if let Some(code) = number("exited with code ") {
+        return expect_outcome(scene, &Outcome::Exited { code });
+    }
+    if let Some(signal) = number("ended by signal ") {
+        return ended_by_signal(scene, signal);
+    }
+    if let Some(why) = words.strip_prefix("set-up failed because ") {
+        return set_up_failed(scene, why);
+    }
+    let slack = words
+        .strip_prefix("timed out, no later than ")
+        .and_then(|rest| rest.strip_suffix(" second after the deadline"));
+    if let Some(seconds) = slack.and_then(|seconds| seconds.parse().ok()) {
+        return timed_out_by(scene, Duration::from_secs(seconds));
+    }
+    match words {
+        "timed out" => expect_outcome(scene, &Outcome::TimedOut),
+        "cancelled" => expect_outcome(scene, &Outcome::Cancelled),
+        other => Err(Failure::suite(format!("{other:?} is no outcome"))),
+    }
+}
+
+fn timed_out_by(scene: &Scene, slack: Duration) -> StepResult {
+    expect_outcome(scene, &Outcome::TimedOut)?;
+    let deadline = Duration::from_millis(scene.notes.number.unwrap_or_default());
+    let took = scene.record()?.answered_after.unwrap_or_default();
+    let latest = deadline + scene.scaled(slack);
+    if took < deadline {
+        let seen = format!("it came after {} ms", took.as_millis());
+        return Err(Failure::failed(
+            format!(
+                "the answer no earlier than the deadline of {} ms",
+                deadline.as_millis()
+            ),
+            seen,
+        ));
+    }
+    if took > latest {
+        let seen = format!("it came after {} ms", took.as_millis());
+        return Err(Failure::failed(
+            format!("the answer within {} ms", latest.as_millis()),
+            seen,
+        ));
+    }
+    Ok(())
 }
 
 pub(super) fn expect_outcome(scene: &Scene, expected: &Outcome) -> StepResult {

@@ -87,7 +87,7 @@ fn watch(child: &mut Child, asked: &AtomicBool) -> io::Result<Option<ExitStatus>
         descendants::reap_ended(id);
         if wait(
             &handle,
-            until.is_none().then_some(stdin.as_fd()),
+            until.is_none().then_some(&stdin),
             left.unwrap_or(REAP).min(REAP),
         )? {
             until = Some(Instant::now() + GRACE);
@@ -97,13 +97,13 @@ fn watch(child: &mut Child, asked: &AtomicBool) -> io::Result<Option<ExitStatus>
 
 /// Waits for the adapter's end, a signal or a while. Says whether the caller has gone: the writing end of the adapter's
 /// input is closed. Nothing is read from it.
-fn wait(handle: &impl AsFd, input: Option<impl AsFd>, time: Duration) -> io::Result<bool> {
+fn wait(handle: &impl AsFd, input: Option<&impl AsFd>, time: Duration) -> io::Result<bool> {
     let time = Timespec {
         tv_sec: i64::try_from(time.as_secs()).unwrap_or(1),
         tv_nsec: i64::from(time.subsec_nanos()),
     };
     let mut watched = vec![PollFd::new(handle, PollFlags::IN)];
-    if let Some(input) = &input {
+    if let Some(input) = input {
         watched.push(PollFd::new(input, PollFlags::empty()));
     }
     match poll(&mut watched, Some(&time)) {

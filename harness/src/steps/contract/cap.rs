@@ -78,7 +78,7 @@ fn known_capabilities(scene: &Scene) -> StepResult {
     let hint = hint(unknown[0], catalogue.capabilities.keys().map(String::as_str));
     let seen = format!("unknown: {unknown:?}{hint}");
     Err(Failure::failed(
-        "only capabilities that `herm list --capabilities` names",
+        "only capabilities that `herm list capabilities` names",
         seen,
     ))
 }
@@ -90,7 +90,7 @@ fn known_choices(scene: &Scene) -> StepResult {
             let hint = hint(&name, catalogue.choices.keys().map(String::as_str));
             let seen = format!("unknown: {name:?}{hint}");
             return Err(Failure::failed(
-                "only choices that `herm list --choices` names",
+                "only choices that `herm list choices` names",
                 seen,
             ));
         };

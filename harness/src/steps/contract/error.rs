@@ -20,16 +20,20 @@ pub(super) fn register(steps: &mut StepList) {
             "{words} is asked of a sandbox that never existed",
             |scene, arguments| Box::pin(async move { ask_nobody(scene, arguments.words(0)?).await }),
         )
-        .then("the error names the sandbox", |scene, _| {
-            Box::pin(async {
-                let name = scene.notes.name.clone().unwrap_or_default();
+        .then("the error names {words}", |scene, arguments| {
+            Box::pin(async move {
+                let name = match arguments.words(0)? {
+                    "the sandbox" => scene.notes.name.clone().unwrap_or_default(),
+                    "the file" => scene
+                        .notes
+                        .file
+                        .clone()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned(),
+                    other => return Err(Failure::suite(format!("{other:?} has no name"))),
+                };
                 names(scene, &name)
-            })
-        })
-        .then("the error names the file", |scene, _| {
-            Box::pin(async {
-                let path = scene.notes.file.clone().unwrap_or_default();
-                names(scene, &path.to_string_lossy())
             })
         })
         .then("the error names {text}", |scene, arguments| {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use herm_protocol::{
     client::ExecRecord,
     exec::{Capture, Gap, Stream},
+    hexadecimal,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -156,10 +157,7 @@ fn head_and_tail(scene: &Scene, head: usize, tail: usize) -> StepResult {
 
 fn digest(scene: &Scene) -> StepResult {
     let whole = scene.notes.content.clone().unwrap_or_default();
-    let expected: String = Sha256::digest(&whole)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let expected = hexadecimal(&Sha256::digest(&whole));
     match &scene.result()?.stdout.sha256 {
         Some(seen) if *seen == expected => Ok(()),
         seen => Err(Failure::failed(

@@ -6,6 +6,7 @@ use herm_protocol::{
     ByteString,
     client::{Fault, Stopped},
     exec::{Command, Stream},
+    hexadecimal,
     initialize::InitializeParams,
     message::Message,
     method::{self, Method as _},
@@ -202,7 +203,7 @@ fn received_bytes(scene: &Scene) -> StepResult {
     let digits: String = String::from_utf8_lossy(&scene.record()?.bytes(Stream::Stdout))
         .split_whitespace()
         .collect();
-    let expected: String = NOT_TEXT.iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected = hexadecimal(NOT_TEXT);
     if digits == expected {
         return Ok(());
     }

@@ -18,13 +18,6 @@ pub(super) fn register(steps: &mut StepList) {
             "a command with a variable that holds {words} prints it",
             |scene, arguments| Box::pin(async move { print_value(scene, arguments.words(0)?).await }),
         )
-        .then("standard output is that value", |scene, _| {
-            Box::pin(async {
-                scene.result()?;
-                let content = scene.notes.content.clone().unwrap_or_default();
-                expect_content(&content, &scene.record()?.bytes(Stream::Stdout))
-            })
-        })
         .given(
             "a command was run with the variable {text} set to {text}",
             |scene, arguments| {

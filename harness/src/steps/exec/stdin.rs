@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use herm_protocol::exec::{Stdin, Stream};
 
-use super::stream::all_bytes;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::{difference, expect_bytes, show},
+    steps::general::{all_bytes, difference, show},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -29,12 +28,6 @@ pub(super) fn register(steps: &mut StepList) {
             "a command repeats its input, which is {words}",
             |scene, arguments| Box::pin(async move { repeat(scene, arguments.words(0)?).await }),
         )
-        .then("standard output is that input", |scene, _| {
-            Box::pin(async {
-                let content = scene.notes.content.clone().unwrap_or_default();
-                expect_bytes(scene, Stream::Stdout, &content)
-            })
-        })
         .when(
             "a command ignores its input of {int} bytes",
             |scene, arguments| {

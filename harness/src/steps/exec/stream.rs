@@ -10,7 +10,7 @@ use herm_protocol::{
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::{difference, expect_bytes, show},
+    steps::general::{difference, show},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -29,12 +29,6 @@ pub(super) fn register(steps: &mut StepList) {
                 })
             },
         )
-        .when("a command prints every byte value", |scene, _| {
-            Box::pin(run(scene, shell::print(&all_bytes())))
-        })
-        .then("standard output is every byte value, in order", |scene, _| {
-            Box::pin(async { expect_bytes(scene, Stream::Stdout, &all_bytes()) })
-        })
         .when(
             "a command prints {text} and then waits to be ended",
             |scene, arguments| {
@@ -50,15 +44,6 @@ pub(super) fn register(steps: &mut StepList) {
         .then("{text} has arrived while it waits", |scene, arguments| {
             Box::pin(async move { arrived(scene, arguments.text(0)?.as_bytes()).await })
         })
-        .then("all that was printed has arrived", |scene, _| {
-            Box::pin(async {
-                let content = scene.notes.content.clone().unwrap_or_default();
-                expect_bytes(scene, Stream::Stdout, &content)
-            })
-        })
-        .when("a command prints nothing", |scene, _| {
-            Box::pin(run(scene, "true".into()))
-        })
         .when(
             "a command prints {int} bytes on each stream in turns",
             |scene, arguments| Box::pin(async move { print_in_turns(scene, arguments.int(0)?).await }),
@@ -70,11 +55,6 @@ pub(super) fn register(steps: &mut StepList) {
         .then("each has received its own number and nothing else", |scene, _| {
             Box::pin(async { received_own(scene) })
         });
-}
-
-/// Every byte value, in order.
-pub(super) fn all_bytes() -> Vec<u8> {
-    (0..=255).collect()
 }
 
 async fn run(scene: &mut Scene, text: String) -> StepResult {

@@ -2,120 +2,86 @@
 
 use std::time::Duration;
 
-use herm_protocol::{
-    client::{Exec, Fault},
-    exec::Outcome,
-};
+use herm_protocol::client::{Exec, Fault};
 
 use crate::{
     scene::{Failure, Scene, processes_with, shell},
     step::{StepList, StepResult},
-    steps::general::expect_outcome,
 };
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .when(
-            "a command keeps a beat, with a deadline of {int} second",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let text = scene.new_beat("").await?;
-                    run_until(scene, text, arguments.int(0)?).await
-                })
-            },
-        )
-        .when(
-            "a command prints {text} and keeps a beat, with a deadline of {int} second",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let beat = scene.new_beat("").await?;
-                    let text = format!("{}; {beat}", shell::print(arguments.text(0)?.as_bytes()));
-                    run_until(scene, text, arguments.int(1)?).await
-                })
-            },
-        )
-        .when(
-            "a command starts a worker that keeps a beat, with a deadline of {int} second",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let beat = scene.new_beat("").await?;
-                    run_until(scene, format!("{beat} & wait"), arguments.int(0)?).await
-                })
-            },
-        )
-        .when(
-            "a command that ignores requests to end keeps a beat, with a deadline of {int} second",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let beat = scene.new_beat("trap \"\" TERM HUP INT;").await?;
-                    run_until(
-                        scene,
-                        format!("trap '' TERM HUP INT; {beat}; {beat}"),
-                        arguments.int(0)?,
-                    )
-                    .await
-                })
-            },
-        )
-        .when(
-            "a command keeps a beat and prints more than its caller takes, with a deadline of {int} second",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let beat = scene.new_beat("").await?;
-                    let mut params = scene
-                        .command(format!("{beat} & while :; do echo 0123456789012345; done"))
-                        .await?;
-                    params.timeout_ms = Some(arguments.int::<u64>(0)? * 1000);
-                    params.window = Some(4096);
-                    let mut exec = scene.start(&params).await?;
-                    exec.grants = false;
-                    scene.running.push(exec);
-                    scene.notes.number = params.timeout_ms;
-                    scene.await_beat().await
-                })
-            },
-        )
-        .then(
-            "the beat stops within {int} seconds after the deadline",
-            |scene, arguments| {
-                Box::pin(async move { stops_within(scene, Duration::from_secs(arguments.int(0)?)).await })
-            },
-        )
-        .when(
-            "a command with a deadline of {int} seconds exits with code {int}",
-            |scene, arguments| {
-                Box::pin(async move {
-                    run_until(
-                        scene,
-                        format!("exit {}", arguments.int::<u8>(1)?),
-                        arguments.int(0)?,
-                    )
-                    .await
-                })
-            },
-        )
-        .when(
-            "a command with a deadline of {int} seconds ends itself with signal {int}",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let text = format!("kill -{} $$; sleep 5", arguments.int::<u8>(1)?);
-                    run_until(scene, text, arguments.int(0)?).await
-                })
-            },
-        )
-        .when(
-            "a command with a deadline of {int} seconds runs for a moment",
-            |scene, arguments| {
-                Box::pin(async move { run_until(scene, "sleep 0.3".into(), arguments.int(0)?).await })
-            },
-        )
-        .then(
-            "the outcome is timed out, no later than {int} second after the deadline",
-            |scene, arguments| {
-                Box::pin(async move { timed_out_by(scene, Duration::from_secs(arguments.int(0)?)) })
-            },
-        )
+        .when("a command {words}, with a deadline of {int} second", |scene, arguments| {
+            Box::pin(async move {
+                let text = beat_in_words(scene, arguments.words(0)?).await?;
+                run_until(scene, text, arguments.int(1)?).await
+            })
+        })
+        .when("a command prints {text} and keeps a beat, with a deadline of {int} second", |scene, arguments| {
+            Box::pin(async move {
+                let beat = scene.new_beat("").await?;
+                let text = format!("{}; {beat}", shell::print(arguments.text(0)?.as_bytes()));
+                run_until(scene, text, arguments.int(1)?).await
+            })
+        })
+        .when("a command keeps a beat and floods a caller that takes nothing, until its deadline of {int} second", |scene, arguments| {
+            Box::pin(async move { flood_until(scene, arguments.int(0)?).await })
+        })
+        .then("the beat stops within {int} seconds after the deadline", |scene, arguments| {
+            Box::pin(async move { stops_within(scene, Duration::from_secs(arguments.int(0)?)).await })
+        })
+        .when("a command with a deadline of {int} seconds {words}", |scene, arguments| {
+            Box::pin(async move {
+                let text = text_in_words(arguments.words(1)?)?;
+                run_until(scene, text, arguments.int(0)?).await
+            })
+        })
         .when("the command is cancelled", |scene, _| Box::pin(cancel(scene)));
+}
+
+/// What a command does that keeps a beat.
+async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure> {
+    Ok(match what {
+        "keeps a beat" => scene.new_beat("").await?,
+        "starts a worker that keeps a beat" => format!("{} & wait", scene.new_beat("").await?),
+        "that ignores requests to end keeps a beat" => {
+            let beat = scene.new_beat("trap \"\" TERM HUP INT;").await?;
+            format!("trap '' TERM HUP INT; {beat}; {beat}")
+        }
+        other => return Err(Failure::suite(format!("{other:?} keeps no beat"))),
+    })
+}
+
+/// What a command does that ends by itself.
+fn text_in_words(what: &str) -> Result<String, Failure> {
+    let number = |prefix: &str| {
+        what.strip_prefix(prefix)
+            .and_then(|number| number.parse::<u8>().ok())
+    };
+    if let Some(code) = number("exits with code ") {
+        return Ok(format!("exit {code}"));
+    }
+    if let Some(signal) = number("ends itself with signal ") {
+        return Ok(format!("kill -{signal} $$; sleep 5"));
+    }
+    match what {
+        "runs for a moment" => Ok("sleep 0.3".into()),
+        other => Err(Failure::suite(format!("{other:?} does not end by itself"))),
+    }
+}
+
+async fn flood_until(scene: &mut Scene, seconds: u64) -> StepResult {
+    let beat = scene.new_beat("").await?;
+    let mut params = scene
+        .command(format!("{beat} & while :; do echo 0123456789012345; done"))
+        .await?;
+    params.timeout_ms = Some(seconds * 1000);
+    params.window = Some(4096);
+    let mut exec = scene.start(&params).await?;
+    exec.grants = false;
+    scene.running.push(exec);
+    scene.notes.number = params.timeout_ms;
+    scene.await_beat().await
 }
 
 async fn run_until(scene: &mut Scene, text: String, seconds: u64) -> StepResult {
@@ -123,31 +89,6 @@ async fn run_until(scene: &mut Scene, text: String, seconds: u64) -> StepResult 
     params.timeout_ms = Some(seconds * 1000);
     scene.notes.number = params.timeout_ms;
     scene.run(&params).await
-}
-
-fn timed_out_by(scene: &Scene, slack: Duration) -> StepResult {
-    expect_outcome(scene, &Outcome::TimedOut)?;
-    let deadline = Duration::from_millis(scene.notes.number.unwrap_or_default());
-    let took = scene.record()?.answered_after.unwrap_or_default();
-    let latest = deadline + scene.scaled(slack);
-    if took < deadline {
-        let seen = format!("it came after {} ms", took.as_millis());
-        return Err(Failure::failed(
-            format!(
-                "the answer no earlier than the deadline of {} ms",
-                deadline.as_millis()
-            ),
-            seen,
-        ));
-    }
-    if took > latest {
-        let seen = format!("it came after {} ms", took.as_millis());
-        return Err(Failure::failed(
-            format!("the answer within {} ms", latest.as_millis()),
-            seen,
-        ));
-    }
-    Ok(())
 }
 
 async fn stops_within(scene: &mut Scene, slack: Duration) -> StepResult {
@@ -169,11 +110,10 @@ async fn cancel(scene: &mut Scene) -> StepResult {
     let Some(exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));
     };
-    let record = cancelled(exec, patience).await.map_err(|failure| {
+    let record = cancelled(exec, patience).await.inspect_err(|_| {
         if let Some(worker) = &mut scene.worker {
             worker.broken = true;
         }
-        failure
     })?;
     scene.keep(record);
     Ok(())

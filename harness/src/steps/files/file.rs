@@ -7,7 +7,7 @@ use herm_protocol::{
     client::CallError,
     exec::{Outcome, Stream},
     file::{FileContent, ReadParams, WriteParams},
-    method,
+    hexadecimal, method,
     sandbox::Empty,
 };
 
@@ -116,12 +116,7 @@ fn register_writing(steps: &mut StepList) {
 
 fn register_reading(steps: &mut StepList) {
     steps
-        .then("reading it gives the same bytes", |scene, _| {
-            Box::pin(read_back(scene))
-        })
-        .then("reading it gives the other text", |scene, _| {
-            Box::pin(read_back(scene))
-        })
+        .then("reading it gives {words}", |scene, _| Box::pin(read_back(scene)))
         .then(
             "a command that prints the file prints the same bytes",
             |scene, _| {
@@ -336,7 +331,7 @@ async fn find_name(scene: &mut Scene) -> StepResult {
     );
     let seen = scene.observe(text).await?;
     let digits: String = String::from_utf8_lossy(&seen).split_whitespace().collect();
-    let expected: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected = hexadecimal(name);
     if digits == expected {
         return Ok(());
     }

@@ -21,25 +21,18 @@ pub(super) fn register(steps: &mut StepList) {
         .given("a file in the first one's working directory", |scene, _| {
             Box::pin(file_in_first(scene))
         })
-        .when("the sandbox is destroyed", |scene, _| {
-            Box::pin(async {
-                let id = scene.sandbox().await?.id;
-                destroy(scene, id).await
-            })
-        })
-        .when("a sandbox that never existed is destroyed", |scene, _| {
-            Box::pin(async {
-                let id = scene.token();
-                destroy(scene, id).await
-            })
-        })
-        .when("the first sandbox is destroyed", |scene, _| {
-            Box::pin(async {
-                let id = scene
-                    .own
-                    .first()
-                    .map(|sandbox| sandbox.id.clone())
-                    .unwrap_or_default();
+        .when("{words} is destroyed", |scene, arguments| {
+            Box::pin(async move {
+                let id = match arguments.words(0)? {
+                    "the sandbox" => scene.sandbox().await?.id,
+                    "the first sandbox" => scene
+                        .own
+                        .first()
+                        .map(|sandbox| sandbox.id.clone())
+                        .unwrap_or_default(),
+                    "a sandbox that never existed" => scene.token(),
+                    other => return Err(Failure::suite(format!("{other:?} is no sandbox"))),
+                };
                 destroy(scene, id).await
             })
         })

@@ -40,18 +40,8 @@ pub(super) fn register(steps: &mut StepList) {
                 })
             },
         )
-        .then("both are told to be new", |scene, _| {
+        .then("both are new, with different ids", |scene, _| {
             Box::pin(async { both_new(scene) })
-        })
-        .then("they have different ids", |scene, _| {
-            Box::pin(async {
-                let [first, second] = both(scene)?;
-                if first != second {
-                    Ok(())
-                } else {
-                    Err(Failure::failed("two ids", format!("{first:?} twice")))
-                }
-            })
         })
         .then(
             "a file in the first one's working directory is not in the second one's",
@@ -89,6 +79,10 @@ fn both(scene: &Scene) -> Result<[&str; 2], Failure> {
 }
 
 fn both_new(scene: &Scene) -> StepResult {
+    let [first, second] = both(scene)?;
+    if first == second {
+        return Err(Failure::failed("two ids", format!("{first:?} twice")));
+    }
     match scene
         .own
         .iter()
