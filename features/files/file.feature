@@ -28,7 +28,7 @@ Feature: FILE: a file holds what was written, byte for byte
     File operations went around the sandbox that commands ran in (https://github.com/NousResearch/hermes-agent/issues/20127).
     Given an open sandbox
     And a file that was written and read
-    When a command writes other text to the file
+    When a command changes the file to other text
     Then reading it gives the other text
 
   @id:FILE-004 @must @since:0.1 @profile:files @needs:files @mutant:cleans-up-names

@@ -81,7 +81,7 @@ fn register_writing(steps: &mut StepList) {
                 write(scene, path, b"y".repeat(arguments.int(0)?)).await
             })
         })
-        .when("a command writes other text to the file", |scene, _| {
+        .when("a command changes the file to other text", |scene, _| {
             Box::pin(async {
                 let path = word_of_file(scene)?;
                 scene.prepare(format!("echo 'other text' > {path}")).await?;
