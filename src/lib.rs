@@ -1,3 +1,5 @@
 //! The reference executor of herm: one library that runs an agent's commands where `terminal.backend` says.
 
 pub mod backend;
+pub mod caller;
+pub mod files;

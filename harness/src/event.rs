@@ -24,6 +24,9 @@ pub enum Event {
         run: String,
         /// When, RFC 3339.
         started: String,
+        /// Whether a flaky MUST counts against a subject.
+        #[serde(default)]
+        certify: bool,
     },
     /// A subject's plan: every requirement has a row.
     SubjectPlanned {
@@ -142,6 +145,9 @@ pub struct Detail {
     /// A word for machines: `adapter_crashed`, `deadline`, `interrupted` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// What the expectation file has to say about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The last lines of the conversation with the adapter, shortened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transcript: Vec<String>,

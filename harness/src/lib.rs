@@ -1,4 +1,19 @@
 //! The harness of herm: it plans, runs and judges the contract against a subject, and reports what it saw.
 
+pub mod catalogue;
+pub mod contract;
 pub mod event;
+pub mod expectation;
+pub mod near_miss;
+pub mod plan;
+pub mod recorder;
+pub mod redact;
+pub mod report;
+pub mod runner;
+pub mod scene;
+pub mod step;
+mod steps;
+pub mod stop;
+pub mod subject;
 pub mod verdict;
+pub mod watch;

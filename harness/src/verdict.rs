@@ -152,6 +152,21 @@ impl Exit {
         }
     }
 
+    /// What the code means, for people.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Conformant => "no MUST is broken",
+            Self::NotConformant => "a MUST is not kept, or an expectation is stale",
+            Self::Usage => "the command line or a file that it names cannot be used",
+            Self::NothingRan => "nothing ran",
+            Self::Broken => "the suite or an adapter broke",
+            Self::Regression => "slower than the baseline",
+            Self::Survivor => "the suite did not notice a mutant, or blamed the wrong requirement",
+            Self::Interrupted { .. } => "interrupted",
+        }
+    }
+
     fn rank(self) -> u8 {
         match self {
             Self::Conformant => 0,

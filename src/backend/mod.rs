@@ -1,1 +1,3 @@
-//! Where commands run.
+//! Where commands run. A backend is a transport and a lifecycle, nothing else.
+
+pub mod local;

@@ -1,6 +1,9 @@
 //! Counts, digests and bounds the output of one exec, and sends it within the caller's credit.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, Semaphore, mpsc};
@@ -125,35 +128,52 @@ impl Recorder {
             digest.update(data);
         }
         let Some(capture) = self.capture else {
-            record.sent = record.bytes;
-            return self.send_pieces(stream, offset, data).await;
+            return self.send_pieces(&mut record.sent, stream, offset, data).await;
         };
-        let head = usize::try_from(capture.head.saturating_sub(record.sent)).unwrap_or(usize::MAX);
+        let head = usize::try_from(capture.head.saturating_sub(offset)).unwrap_or(usize::MAX);
         let (head, rest) = data.split_at(head.min(data.len()));
-        record.sent += head.len() as u64;
         record.keep_tail(rest, usize::try_from(capture.tail).unwrap_or(usize::MAX));
-        self.send_pieces(stream, offset, head).await;
+        self.send_pieces(&mut record.sent, stream, offset, head).await;
     }
 
     /// Sends what is left and tells the totals. Later writes are dropped.
-    pub(crate) async fn finish(&self) -> Totals {
-        let mut gaps = Vec::new();
+    ///
+    /// A command that was ended by force is answered within `patience`, whether or not the caller makes room for the
+    /// rest of its output; what was not sent then is a gap.
+    pub(crate) async fn finish(&self, patience: Option<Duration>) -> Totals {
+        let limit = patience.map(|patience| tokio::time::Instant::now() + patience);
+        let mut gaps: Vec<Gap> = Vec::new();
         let mut totals = Vec::with_capacity(2);
         self.closed.store(true, Ordering::SeqCst);
         for stream in &self.streams {
             let mut record = stream.lock().await;
-            if let Some(capture) = self.capture {
-                record.cut_tail(usize::try_from(capture.tail).unwrap_or(usize::MAX));
-                let tail = std::mem::take(&mut record.tail);
-                let offset = record.bytes - tail.len() as u64;
-                if offset > record.sent {
-                    gaps.push(Gap {
-                        stream: record.stream,
-                        from: record.sent,
-                        to: offset,
-                    });
+            let stream = record.stream;
+            let tail = self.take_tail(&mut record);
+            let offset = record.bytes - tail.len() as u64;
+            if offset > record.sent {
+                let from = record.sent;
+                gaps.push(Gap {
+                    stream,
+                    from,
+                    to: offset,
+                });
+            }
+            let mut sent = offset;
+            let sending = self.send_pieces(&mut sent, stream, offset, &tail);
+            match limit {
+                Some(limit) => drop(tokio::time::timeout_at(limit, sending).await),
+                None => sending.await,
+            }
+            if sent < record.bytes {
+                let to = record.bytes;
+                match gaps.last_mut() {
+                    Some(last) if last.stream == stream && last.to == sent => last.to = to,
+                    _ => gaps.push(Gap {
+                        stream,
+                        from: sent,
+                        to,
+                    }),
                 }
-                self.send_pieces(record.stream, offset, &tail).await;
             }
             let sha256 = record.digest.take().map(|digest| hexadecimal(&digest.finalize()));
             totals.push(StreamTotal {
@@ -166,7 +186,17 @@ impl Recorder {
         Totals { stdout, stderr, gaps }
     }
 
-    async fn send_pieces(&self, stream: Stream, mut offset: u64, mut data: &[u8]) {
+    /// The kept end of the output; empty when everything is sent as it comes.
+    fn take_tail(&self, record: &mut StreamRecord) -> Vec<u8> {
+        if let Some(capture) = self.capture {
+            record.cut_tail(usize::try_from(capture.tail).unwrap_or(usize::MAX));
+        }
+        std::mem::take(&mut record.tail)
+    }
+
+    /// Sends data in pieces within the caller's credit. `sent` is moved past each piece as it goes, so that it is
+    /// right even when the caller gives up waiting.
+    async fn send_pieces(&self, sent: &mut u64, stream: Stream, mut offset: u64, mut data: &[u8]) {
         while !data.is_empty() {
             let size = self.take_credit(data.len().min(PIECE)).await;
             let (piece, rest) = data.split_at(size);
@@ -178,6 +208,7 @@ impl Recorder {
             };
             self.send(Message::notification(Output::NAME, &params)).await;
             offset += size as u64;
+            *sent = offset;
             data = rest;
         }
     }
@@ -255,7 +286,7 @@ mod tests {
         for piece in ["ab", "cdef", "g", "hij"] {
             recorder.write(Stream::Stdout, piece.as_bytes()).await;
         }
-        let totals = recorder.finish().await;
+        let totals = recorder.finish(None).await;
         let sent = pieces(&mut received);
         assert_eq!(
             sent,
@@ -286,7 +317,7 @@ mod tests {
                 None,
             );
             recorder.write(Stream::Stderr, &b"abcde"[..size]).await;
-            let totals = recorder.finish().await;
+            let totals = recorder.finish(None).await;
             let sent: Vec<u8> = pieces(&mut received)
                 .into_iter()
                 .flat_map(|(_, data)| data)
@@ -294,6 +325,42 @@ mod tests {
             assert_eq!(sent, &b"abcde"[..size]);
             assert_eq!(totals.gaps, []);
         }
+    }
+
+    #[tokio::test]
+    async fn a_write_that_was_given_up_leaves_an_exact_gap() {
+        let (recorder, mut received) = recorder(None, Some(4));
+        let write = recorder.write(Stream::Stdout, b"0123456789");
+        let given_up = tokio::time::timeout(Duration::from_millis(50), write).await;
+        assert!(given_up.is_err());
+        let totals = recorder.finish(Some(Duration::from_millis(50))).await;
+        assert_eq!(pieces(&mut received), [(0, b"0123".to_vec())]);
+        assert_eq!(totals.stdout.bytes, 10);
+        let stream = Stream::Stdout;
+        assert_eq!(
+            totals.gaps,
+            [Gap {
+                stream,
+                from: 4,
+                to: 10
+            }]
+        );
+    }
+
+    #[tokio::test]
+    async fn an_end_that_finds_no_room_is_a_gap_when_patience_is_over() {
+        let capture = Capture {
+            head: 2,
+            tail: 3,
+            digest: false,
+        };
+        let (recorder, mut received) = recorder(Some(capture), Some(3));
+        recorder.write(Stream::Stdout, b"0123456789").await;
+        let totals = recorder.finish(Some(Duration::from_millis(50))).await;
+        assert_eq!(pieces(&mut received), [(0, b"01".to_vec()), (7, b"7".to_vec())]);
+        let stream = Stream::Stdout;
+        let gaps = [(2, 7), (8, 10)].map(|(from, to)| Gap { stream, from, to });
+        assert_eq!(totals.gaps, gaps);
     }
 
     #[tokio::test]

@@ -34,6 +34,9 @@ use crate::{
 /// Milliseconds between `exec.alive` notifications when the caller names none.
 const ALIVE_MS: u64 = 5000;
 
+/// How long the answer to a command that was ended by force waits for the caller to take the rest of its output.
+const PATIENCE: Duration = Duration::from_millis(250);
+
 /// Serves on standard input and output until input ends.
 ///
 /// # Errors
@@ -338,7 +341,11 @@ async fn run_one(
     if !matches!(finished.outcome, Outcome::SetupFailed { .. }) {
         recorder.start().await;
     }
-    let totals = recorder.finish().await;
+    let forced = matches!(
+        finished.outcome,
+        Outcome::TimedOut | Outcome::Cancelled | Outcome::SandboxLost | Outcome::TransportLost
+    );
+    let totals = recorder.finish(forced.then_some(PATIENCE)).await;
     Ok(RunResult {
         outcome: finished.outcome,
         stdout: totals.stdout,

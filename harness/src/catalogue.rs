@@ -1,0 +1,133 @@
+//! The vocabulary of the contract, as data: capabilities, choices, profiles, chapters, mutants, retired ids.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that features may name.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// Name → one line of explanation.
+    pub capabilities: BTreeMap<String, String>,
+    /// Name → what it is about and its variants.
+    pub choices: BTreeMap<String, Choice>,
+    /// Name → one line of explanation.
+    pub profiles: BTreeMap<String, String>,
+    /// Code → chapter.
+    pub chapters: BTreeMap<String, Chapter>,
+    /// Name → mutant.
+    pub mutants: BTreeMap<String, Mutant>,
+    /// Ids that are no more and may not come back.
+    pub retired: Vec<String>,
+}
+
+/// A way in which backends differ and more than one way is right.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// What it is about.
+    pub explains: String,
+    /// The capability without which it says nothing.
+    #[serde(default)]
+    pub needs: Option<String>,
+    /// Variant → one line of explanation.
+    pub values: BTreeMap<String, String>,
+}
+
+/// A part of the contract.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chapter {
+    /// Its place in the contract.
+    pub order: u32,
+    /// The folder under `features/`.
+    pub folder: String,
+    /// What it covers.
+    pub title: String,
+}
+
+/// A subject broken in one stated way.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mutant {
+    /// What it does wrong, as a person would report it.
+    pub breaks: String,
+    /// The requirements that must turn red.
+    pub kills: Vec<String>,
+    /// The requirements that may turn red or inconclusive besides, because they cannot be told apart.
+    #[serde(default)]
+    pub may: Vec<String>,
+    /// Why these cannot be told apart.
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Retired {
+    retired: Vec<String>,
+}
+
+/// A file of the catalogue that cannot be read: a fault of this program, found by its tests.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to read catalogue/{file}: {source}")]
+pub struct CatalogueError {
+    file: &'static str,
+    #[source]
+    source: toml::de::Error,
+}
+
+fn parse<T: serde::de::DeserializeOwned>(file: &'static str, text: &str) -> Result<T, CatalogueError> {
+    toml::from_str(text).map_err(|source| CatalogueError { file, source })
+}
+
+impl Catalogue {
+    /// The catalogue that this program was built with.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] when one of its files is broken.
+    pub fn embedded() -> Result<Self, CatalogueError> {
+        /// Reads a file of `catalogue/`.
+        macro_rules! read {
+            ($file:literal) => {
+                parse($file, include_str!(concat!("../catalogue/", $file)))?
+            };
+        }
+        let retired: Retired = read!("retired.toml");
+        Ok(Self {
+            capabilities: read!("capabilities.toml"),
+            choices: read!("choices.toml"),
+            profiles: read!("profiles.toml"),
+            chapters: read!("chapters.toml"),
+            mutants: read!("mutants.toml"),
+            retired: retired.retired,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_catalogue_holds_together() {
+        let catalogue = Catalogue::embedded().unwrap();
+        for (name, choice) in &catalogue.choices {
+            assert!(choice.values.len() >= 2, "{name} leaves no choice");
+            if let Some(capability) = &choice.needs {
+                assert!(
+                    catalogue.capabilities.contains_key(capability),
+                    "{name} needs {capability}"
+                );
+            }
+        }
+        for (name, mutant) in &catalogue.mutants {
+            assert!(!mutant.kills.is_empty(), "{name} kills nothing");
+            assert_eq!(
+                mutant.may.is_empty(),
+                mutant.why.is_none(),
+                "{name}: `may` and `why` go together"
+            );
+        }
+    }
+}

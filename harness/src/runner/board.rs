@@ -1,0 +1,199 @@
+//! Gathers what was seen of each requirement's scenarios into one verdict: the worst.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    time::Instant,
+};
+
+use super::{EventSink, millis_since};
+use crate::{
+    event::{Detail, Event},
+    expectation::Expectations,
+    scene::Failure,
+    subject::Subject,
+    verdict::Verdict,
+};
+
+/// What was seen of requirements in an earlier attempt.
+pub(super) type Observed = BTreeMap<String, Detail>;
+
+/// Why a scenario did not go through, and where.
+#[derive(Clone)]
+pub(super) struct Finding {
+    pub(super) failure: Failure,
+    pub(super) step: Option<String>,
+    pub(super) example: Option<String>,
+    pub(super) location: Option<String>,
+    pub(super) transcript: Vec<String>,
+}
+
+impl Finding {
+    pub(super) fn new(failure: Failure) -> Self {
+        Self {
+            failure,
+            step: None,
+            example: None,
+            location: None,
+            transcript: Vec::new(),
+        }
+    }
+
+    fn into_detail(self) -> Detail {
+        Detail {
+            step: self.step,
+            example: self.example,
+            location: self.location,
+            expected: self.failure.expected,
+            seen: self.failure.seen,
+            kind: self.failure.kind,
+            transcript: self.transcript,
+            note: None,
+        }
+    }
+}
+
+/// What is known of a requirement while its scenarios run.
+struct Progress {
+    started: Instant,
+    left: usize,
+    /// By scenario.
+    findings: BTreeMap<String, Finding>,
+}
+
+/// All requirements of one attempt.
+pub(super) struct Board {
+    subject: String,
+    argument: String,
+    expectations: Option<Expectations>,
+    sink: EventSink,
+    /// Whether what is red now stays red.
+    last: bool,
+    earlier: Observed,
+    rows: BTreeMap<String, usize>,
+    running: BTreeMap<String, Progress>,
+    /// What is red and will be tried again.
+    again: Observed,
+}
+
+impl Board {
+    pub(super) fn new(
+        subject: &Subject,
+        expectations: Option<&Expectations>,
+        sink: EventSink,
+        last: bool,
+        earlier: Observed,
+    ) -> Self {
+        Self {
+            subject: subject.name.clone(),
+            argument: subject.argument.clone(),
+            expectations: expectations.cloned(),
+            sink,
+            last,
+            earlier,
+            rows: BTreeMap::new(),
+            running: BTreeMap::new(),
+            again: Observed::new(),
+        }
+    }
+
+    /// How many scenarios each requirement has in this attempt.
+    pub(super) fn expect(&mut self, rows: &BTreeMap<String, usize>) {
+        self.rows.clone_from(rows);
+    }
+
+    /// What has to be tried again, and what was seen of it.
+    pub(super) fn left(self) -> (BTreeSet<String>, Observed) {
+        (self.again.keys().cloned().collect(), self.again)
+    }
+
+    pub(super) fn row_started(&mut self, id: &str) {
+        if self.running.contains_key(id) {
+            return;
+        }
+        let left = self.rows.get(id).copied().unwrap_or(1);
+        let progress = Progress {
+            started: Instant::now(),
+            left,
+            findings: BTreeMap::new(),
+        };
+        self.running.insert(id.to_owned(), progress);
+        if self.earlier.is_empty() {
+            (self.sink)(Event::RequirementStarted {
+                subject: self.subject.clone(),
+                id: id.to_owned(),
+            });
+        }
+    }
+
+    pub(super) fn found(&mut self, id: &str, scenario: String, finding: Finding) {
+        if let Some(progress) = self.running.get_mut(id) {
+            progress.findings.entry(scenario).or_insert(finding);
+        }
+    }
+
+    pub(super) fn row_finished(&mut self, id: &str) {
+        let Some(progress) = self.running.get_mut(id) else {
+            return;
+        };
+        progress.left = progress.left.saturating_sub(1);
+        if progress.left == 0
+            && let Some(progress) = self.running.remove(id)
+        {
+            self.settle(id, progress);
+        }
+    }
+
+    fn settle(&mut self, id: &str, progress: Progress) {
+        let worst = progress
+            .findings
+            .into_values()
+            .max_by_key(|finding| finding.failure.verdict);
+        let verdict = worst
+            .as_ref()
+            .map_or(Verdict::Passed, |finding| finding.failure.verdict);
+        let interrupted = worst
+            .as_ref()
+            .is_some_and(|finding| finding.failure.kind.as_deref() == Some("interrupted"));
+        if interrupted {
+            // The row stays without a verdict; the report says of all such rows that the run was interrupted.
+            return;
+        }
+        let detail = worst.map(Finding::into_detail);
+        if verdict != Verdict::Passed && !self.last {
+            self.again.insert(id.to_owned(), detail.unwrap_or_default());
+            return;
+        }
+        let (verdict, detail) = match (verdict, self.earlier.remove(id)) {
+            (Verdict::Passed, Some(earlier)) => (Verdict::Flaky, Some(earlier)),
+            _ => (verdict, detail),
+        };
+        let (verdict, detail) = match &self.expectations {
+            Some(expectations) => expectations.judge(id, verdict, detail, |name| env::var(name).ok()),
+            None => (verdict, detail),
+        };
+        (self.sink)(Event::RequirementFinished {
+            subject: self.subject.clone(),
+            id: id.to_owned(),
+            verdict,
+            duration_ms: millis_since(progress.started),
+            reproduce: reproduce(verdict, &self.argument, id),
+            detail,
+        });
+    }
+}
+
+/// The command that shows a red requirement again.
+fn reproduce(verdict: Verdict, argument: &str, id: &str) -> Option<String> {
+    let shows = !matches!(
+        verdict,
+        Verdict::Passed | Verdict::Disabled | Verdict::Unsupported
+    );
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_./+,=:@".contains(character);
+    let argument = if argument.chars().all(plain) {
+        argument.into()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    };
+    shows.then(|| format!("herm run --subject {argument} --only {id} -v"))
+}

@@ -1,0 +1,62 @@
+//! How a subject's adapter is started: with a scrubbed environment, canaries in it, and a guard around it.
+
+use std::{env, ffi::OsString};
+
+use herm_protocol::client::Launch;
+
+use super::RunOptions;
+use crate::{
+    scene::{CANARY, Workshop},
+    subject::Subject,
+};
+
+/// Variables of the caller that say where and who one is; every adapter gets them.
+const PASSED: [&str; 10] = [
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TZ",
+    "USER",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Names under which every adapter is given a secret that no command may see, unless the subject needs the real one.
+pub const CANARIES: [&str; 3] = ["AWS_SECRET_ACCESS_KEY", "HERM_CANARY_TOKEN", "OPENAI_API_KEY"];
+
+pub(super) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
+    let mut words = options.guard.iter().chain(&subject.adapter).cloned();
+    let launch = Launch {
+        program: words.next().unwrap_or_default(),
+        arguments: words.collect(),
+        environment: environment(subject, options),
+        directory: subject.directory.clone(),
+    };
+    let scratch = options.scratch.display().to_string();
+    Workshop::new(
+        launch,
+        options.run.clone(),
+        scratch,
+        options.stop.clone(),
+        options.listener.clone(),
+    )
+}
+
+fn environment(subject: &Subject, options: &RunOptions) -> Vec<(OsString, OsString)> {
+    let named = subject.environment.iter().map(String::as_str);
+    let passed = PASSED.into_iter().chain(named);
+    let mut environment: Vec<(OsString, OsString)> = passed
+        .filter_map(|name| env::var_os(name).map(|value| (name.into(), value)))
+        .collect();
+    environment.push(("TMPDIR".into(), options.scratch.clone().into()));
+    for name in CANARIES
+        .into_iter()
+        .filter(|name| !subject.environment.iter().any(|needed| needed == name))
+    {
+        environment.push((name.into(), format!("{CANARY}{}", options.run).into()));
+    }
+    environment
+}

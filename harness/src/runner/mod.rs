@@ -1,0 +1,198 @@
+//! Runs the plan of a subject through cucumber and says what was seen, as events.
+
+mod board;
+mod dispatch;
+mod features;
+mod launch;
+mod writer;
+
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Instant};
+
+use cucumber::{Cucumber, runner};
+use futures::FutureExt as _;
+
+use board::Board;
+use features::Features;
+use writer::EventWriter;
+
+use crate::{
+    contract::{Contract, Declared},
+    event::{Event, SubjectInfo},
+    expectation::Expectations,
+    plan::{Plan, Selection},
+    scene::{Failure, Listener, Scene, Worker, Workshop},
+    stop::Stop,
+    subject::Subject,
+};
+
+pub use launch::CANARIES;
+
+/// Takes every event of a run. It is called from asynchronous code and must not block.
+pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
+
+/// How to test subjects.
+#[derive(Clone)]
+pub struct RunOptions {
+    /// The id of the run; whatever is made carries it.
+    pub run: String,
+    /// A folder for temporary files, which the caller removes.
+    pub scratch: PathBuf,
+    /// What the user wants of the contract.
+    pub selection: Selection,
+    /// At most so many requirements at the same time; what the subject declares when not given.
+    pub parallelism: Option<u32>,
+    /// How often a requirement that is not kept is tried again.
+    pub retries: u32,
+    /// Whether the sandbox of a failure is left as it is.
+    pub keep: bool,
+    /// A program, with arguments, that runs the adapter and ends whatever it leaves behind.
+    pub guard: Vec<OsString>,
+    /// Takes every line that goes over the wire.
+    pub listener: Option<Arc<Listener>>,
+    /// When to end early.
+    pub stop: Stop,
+}
+
+/// A subject that could not be tested at all.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to test {subject}: {}", failure.seen)]
+pub struct SubjectFailure {
+    /// Its name.
+    pub subject: String,
+    /// Why.
+    pub failure: Failure,
+}
+
+/// Tests one subject and says what was seen.
+///
+/// # Errors
+/// [`SubjectFailure`] when its adapter cannot be started or does not introduce itself; the event of it was sent.
+pub async fn test(
+    contract: &Contract,
+    subject: &Subject,
+    expectations: Option<&Expectations>,
+    options: &RunOptions,
+    sink: EventSink,
+) -> Result<(), SubjectFailure> {
+    let mut workshop = launch::workshop(subject, options);
+    let worker = match introduce(&workshop, options).await {
+        Ok(worker) => worker,
+        Err(failure) => {
+            let reason = failure.seen.clone();
+            sink(Event::SubjectSkipped {
+                subject: subject.name.clone(),
+                reason,
+            });
+            return Err(SubjectFailure {
+                subject: subject.name.clone(),
+                failure,
+            });
+        }
+    };
+    let declared = Declared::from(&worker.initialized);
+    workshop.set_factor(factor_of(&declared));
+    let info = info_of(subject, &worker);
+    let parallelism = options
+        .parallelism
+        .map_or(info.parallelism, |most| most.min(info.parallelism))
+        .max(1);
+    let plan = Plan::new(contract, &declared, &options.selection);
+    sink(Event::SubjectPlanned {
+        subject: info,
+        rows: plan.rows.clone(),
+    });
+
+    workshop.give_back(worker, false).await;
+    let workshop = Arc::new(workshop);
+    let mut wanted = plan.runnable;
+    let mut first_seen = board::Observed::new();
+    for attempt in 0..=options.retries {
+        let last = attempt == options.retries || options.stop.signal().is_some();
+        let board = Board::new(subject, expectations, sink.clone(), last, first_seen);
+        let features = Features::of(contract, &declared, &wanted);
+        let board = run_features(features, board, &workshop, parallelism, options.keep).await;
+        (wanted, first_seen) = board.left();
+        if wanted.is_empty() || last {
+            break;
+        }
+    }
+    workshop.shut().await;
+    Ok(())
+}
+
+async fn introduce(workshop: &Workshop, options: &RunOptions) -> Result<Worker, Failure> {
+    tokio::select! {
+        biased;
+        () = options.stop.stopped() => Err(Failure::interrupted()),
+        worker = workshop.employ() => worker,
+    }
+}
+
+/// By how much every deadline is longer than on this machine.
+fn factor_of(declared: &Declared) -> u32 {
+    match declared.choices.get("latency").map(String::as_str) {
+        Some("cloud") => 8,
+        Some("lan") => 3,
+        _ => 1,
+    }
+}
+
+fn info_of(subject: &Subject, worker: &Worker) -> SubjectInfo {
+    let initialized = worker.initialized.clone();
+    SubjectInfo {
+        name: subject.name.clone(),
+        version: initialized.version,
+        homepage: initialized.homepage,
+        backend: initialized.backend,
+        mode: initialized.mode,
+        emulated: initialized.emulated,
+        capabilities: initialized.capabilities,
+        choices: initialized.choices,
+        parallelism: initialized.parallelism.max(1),
+    }
+}
+
+/// Drives cucumber over the features; the board has every verdict in the end.
+async fn run_features(
+    features: Features,
+    board: Board,
+    workshop: &Arc<Workshop>,
+    parallelism: u32,
+    keep: bool,
+) -> Board {
+    let any = regex::Regex::new("(?s)^.*$").unwrap_or_else(|error| unreachable!("{error}"));
+    let flags = Arc::new(features.flags());
+    let mut board = board;
+    board.expect(features.rows());
+    let lent = workshop.clone();
+    let runner = runner::Basic::default()
+        .max_concurrent_scenarios(usize::try_from(parallelism).unwrap_or(1))
+        .given(any.clone(), dispatch::dispatch)
+        .when(any.clone(), dispatch::dispatch)
+        .then(any, dispatch::dispatch)
+        .before(move |_, _, scenario, scene: &mut Scene| {
+            scene.workshop = Some(lent.clone());
+            (scene.fresh, scene.alone) = flags.of(scenario);
+            futures::future::ready(()).boxed_local()
+        })
+        .after(move |_, _, _, finished, scene| {
+            let red = matches!(finished, cucumber::event::ScenarioFinished::StepFailed(..));
+            async move {
+                if let Some(scene) = scene {
+                    scene.end(red, keep && red).await;
+                }
+            }
+            .boxed_local()
+        });
+    let writer =
+        Cucumber::<_, _, _, _, _, cucumber::cli::Empty>::custom(features, runner, EventWriter::new(board))
+            .with_cli(cucumber::cli::Opts::<_, _, _, cucumber::cli::Empty>::default())
+            .run(())
+            .await;
+    writer.into_board()
+}
+
+/// Milliseconds since a moment.
+fn millis_since(moment: Instant) -> u64 {
+    u64::try_from(moment.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

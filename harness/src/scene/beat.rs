@@ -1,0 +1,158 @@
+//! A beat: proof by side effect that something runs. A worker writes a byte every 50 ms; whether it lives is seen from
+//! inside, by the growth of its file, and from outside, by the processes of this machine, where they can be seen.
+
+use std::time::Duration;
+
+use herm_protocol::ByteString;
+
+use super::{Failure, Scene, processes_with, shell};
+use crate::step::StepResult;
+
+/// The time between two bytes.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Beats after which a worker ends by itself, so that nothing that a broken subject leaves behind lives for long.
+const MOST: u32 = 800;
+
+/// A beat that a command keeps.
+#[derive(Clone, Debug)]
+pub struct Beat {
+    /// A word in the command line of whatever keeps it.
+    pub token: String,
+    /// The file that grows.
+    pub path: ByteString,
+    /// The sandbox it is kept in.
+    pub sandbox: String,
+    /// Whether its process was seen from outside.
+    pub seen_outside: bool,
+    /// Whether its sandbox is still there to look from inside.
+    pub reachable: bool,
+}
+
+impl Scene {
+    /// A new beat and the shell text that keeps it in the foreground, in a shell of its own.
+    pub(crate) async fn new_beat(&mut self, prologue: &str) -> Result<String, Failure> {
+        let token = self.token();
+        let path = self.path_of(format!("beat-{token}").as_bytes()).await?;
+        let sandbox = self.sandbox().await?.id;
+        let text = format!(
+            "sh -c '{prologue} exec 3>>\"$1\"; i=0; while [ $i -lt {MOST} ]; do printf x >&3; sleep 0.05; i=$((i+1)); done' {token} {}",
+            shell::word(path.as_bytes())
+        );
+        self.beat = Some(Beat {
+            token,
+            path,
+            sandbox,
+            seen_outside: false,
+            reachable: true,
+        });
+        Ok(text)
+    }
+
+    /// Waits until the beat is kept, and looks whether it can be seen from outside.
+    pub(crate) async fn await_beat(&mut self) -> StepResult {
+        let deadline = tokio::time::Instant::now() + self.patience();
+        while self.beat_size().await.map_err(Failure::while_preparing)? == 0 {
+            if tokio::time::Instant::now() > deadline {
+                return Err(Failure::inconclusive("the command never began to keep its beat"));
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+        let beat = self.the_beat()?;
+        let seen = !processes_with(&beat.token).await.is_empty();
+        if let Some(beat) = &mut self.beat {
+            beat.seen_outside = seen;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn the_beat(&self) -> Result<Beat, Failure> {
+        self.beat
+            .clone()
+            .ok_or_else(|| Failure::suite("no command keeps a beat"))
+    }
+
+    /// How often the beat was kept, seen from inside.
+    pub(crate) async fn beat_size(&mut self) -> Result<u64, Failure> {
+        let path = shell::word(self.the_beat()?.path.as_bytes());
+        let size = self
+            .observe(format!("if [ -e {path} ]; then wc -c < {path}; else echo 0; fi"))
+            .await?;
+        let size = String::from_utf8_lossy(&size);
+        size.trim()
+            .parse()
+            .map_err(|_| Failure::failed("the size of a file", format!("{size:?}")))
+    }
+
+    /// The beat is over now: no process of it is left, and its file no longer grows.
+    pub(crate) async fn beat_has_stopped(&mut self) -> StepResult {
+        let beat = self.the_beat()?;
+        let living = processes_with(&beat.token).await;
+        if !living.is_empty() {
+            let living = describe(&living);
+            return Err(Failure::failed(
+                "every process of the command to have ended",
+                format!("still running: {living}"),
+            ));
+        }
+        if !beat.reachable {
+            return if beat.seen_outside {
+                Ok(())
+            } else {
+                Err(Failure::inconclusive(
+                    "the sandbox is gone, and its processes cannot be seen from outside",
+                ))
+            };
+        }
+        let before = self.beat_size().await?;
+        tokio::time::sleep(self.scaled(INTERVAL * 6)).await;
+        let after = self.beat_size().await?;
+        if after > before {
+            let seen = format!(
+                "it grew from {before} to {after} bytes in {} ms",
+                (INTERVAL * 6).as_millis()
+            );
+            return Err(Failure::failed(
+                "the file that the command writes to have stopped growing",
+                seen,
+            ));
+        }
+        Ok(())
+    }
+
+    /// The beat goes on.
+    pub(crate) async fn beat_goes_on(&mut self) -> StepResult {
+        let before = self.beat_size().await?;
+        let deadline = tokio::time::Instant::now() + self.scaled(Duration::from_secs(2));
+        while self.beat_size().await? <= before + 1 {
+            if tokio::time::Instant::now() > deadline {
+                return Err(Failure::failed(
+                    "the worker to go on",
+                    format!("its file stayed at {before} bytes"),
+                ));
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+        Ok(())
+    }
+}
+
+/// Processes with their parents and command lines, for people.
+fn describe(processes: &[u32]) -> String {
+    let one = |id: &u32| {
+        let parent = std::fs::read_to_string(format!("/proc/{id}/stat"))
+            .ok()
+            .and_then(|stat| {
+                let after_name = stat.rsplit_once(')')?.1.to_owned();
+                after_name.split_whitespace().nth(1).map(str::to_owned)
+            });
+        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let line: String = line.chars().take(60).collect();
+        format!(
+            "process {id}, child of {}, {line:?}",
+            parent.as_deref().unwrap_or("?")
+        )
+    };
+    processes.iter().take(3).map(one).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,330 @@
+//! Adapters that are started once and used by one scenario after the other.
+
+use std::{
+    collections::VecDeque,
+    ffi::OsString,
+    os::unix::ffi::OsStrExt as _,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use herm_protocol::{
+    ByteString, VERSION,
+    client::{Client, ClientOptions, Launch},
+    initialize::{InitializeParams, Initialized},
+    method,
+    sandbox::{CloseHow, CloseParams, OpenParams, Opened},
+    transcript::{Direction, Transcript},
+};
+
+use super::Failure;
+use crate::stop::Stop;
+
+/// How long an adapter may take to introduce itself, before scaling.
+const INTRODUCTION: Duration = Duration::from_secs(15);
+
+/// How long an adapter may take to end when its input has ended, before it is signalled.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Lines of conversation that are kept for a failure.
+const KEPT_LINES: usize = 12;
+
+/// How the value of every canary begins; the run's id follows.
+pub const CANARY: &str = "herm-canary-";
+
+/// An open sandbox.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    /// Its id.
+    pub id: String,
+    /// How the backend answered.
+    pub opened: Opened,
+    /// The directory that commands start in, once it was asked for.
+    pub workdir: Option<ByteString>,
+}
+
+impl Sandbox {
+    pub(super) fn new(opened: Opened) -> Self {
+        Self {
+            id: opened.sandbox.clone(),
+            opened,
+            workdir: None,
+        }
+    }
+}
+
+/// An adapter process, and the sandbox that scenarios share.
+pub struct Worker {
+    /// The connection.
+    pub client: Arc<Client>,
+    /// What the adapter said of itself.
+    pub initialized: Initialized,
+    /// The sandbox that scenarios share, once one was opened.
+    pub shared: Option<Sandbox>,
+    /// Whether it is of no further use.
+    pub broken: bool,
+    transcript: Arc<Conversation>,
+}
+
+impl Worker {
+    pub(super) async fn shared_sandbox(&mut self, deadline: Duration) -> Result<Sandbox, Failure> {
+        if let Some(shared) = &self.shared {
+            return Ok(shared.clone());
+        }
+        let opened = self
+            .client
+            .call::<method::Open>(&OpenParams::default(), deadline)
+            .await;
+        let opened = opened.map_err(|error| Failure::from(error).while_preparing())?;
+        Ok(self.shared.insert(Sandbox::new(opened)).clone())
+    }
+
+    pub(super) async fn close(&mut self, id: &str, deadline: Duration) {
+        let params = CloseParams {
+            sandbox: id.into(),
+            how: CloseHow::Destroy,
+        };
+        if self
+            .client
+            .call::<method::Close>(&params, deadline)
+            .await
+            .is_err()
+        {
+            self.broken = true;
+        }
+    }
+
+    /// The last lines of the conversation.
+    #[must_use]
+    pub fn transcript(&self) -> Vec<String> {
+        self.transcript.last_lines()
+    }
+}
+
+/// Takes every line of every conversation, for people.
+pub type Listener = dyn Fn(&str) + Send + Sync;
+
+/// Starts adapters and lends them out.
+pub struct Workshop {
+    launch: Launch,
+    run: String,
+    scratch: String,
+    factor: u32,
+    serial: AtomicU32,
+    idle: Mutex<Vec<Worker>>,
+    stop: Stop,
+    listener: Option<Arc<Listener>>,
+}
+
+impl Workshop {
+    /// A workshop for a subject.
+    pub fn new(
+        launch: Launch,
+        run: String,
+        scratch: String,
+        stop: Stop,
+        listener: Option<Arc<Listener>>,
+    ) -> Self {
+        Self {
+            launch,
+            run,
+            scratch,
+            factor: 1,
+            serial: AtomicU32::new(1),
+            idle: Mutex::default(),
+            stop,
+            listener,
+        }
+    }
+
+    /// Sets by how much every deadline is longer than on this machine.
+    pub fn set_factor(&mut self, factor: u32) {
+        self.factor = factor;
+    }
+
+    /// A time of the contract, scaled by how far away the subject is.
+    pub fn scaled(&self, time: Duration) -> Duration {
+        time * self.factor
+    }
+
+    /// The value of a secret that adapters of this run are started with, if they were.
+    pub fn canary(&self, name: &str) -> Option<String> {
+        let canary = format!("{CANARY}{}", self.run);
+        let is_canary = |(variable, value): &(OsString, OsString)| {
+            variable == name && value.as_bytes().starts_with(CANARY.as_bytes())
+        };
+        self.launch.environment.iter().any(is_canary).then_some(canary)
+    }
+
+    /// Tells when the run is to end early.
+    pub fn stop_signal(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    pub(super) fn serial(&self) -> u32 {
+        self.serial.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Starts an adapter without introducing anybody.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start(&self) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
+        let conversation = Arc::new(Conversation {
+            lines: Mutex::default(),
+            listener: self.listener.clone(),
+        });
+        let client = Client::start(&self.launch, ClientOptions::default(), conversation.clone())?;
+        Ok((Arc::new(client), conversation))
+    }
+
+    /// What a client says when it introduces itself.
+    pub fn introduction(&self) -> InitializeParams {
+        InitializeParams {
+            protocol: vec![VERSION.into()],
+            run: self.run.clone(),
+            scratch: self.scratch.clone(),
+        }
+    }
+
+    /// Starts an adapter that knows who it talks to.
+    ///
+    /// # Errors
+    /// It could not be started, does not answer, or speaks another version; each is an `error`.
+    pub async fn employ(&self) -> Result<Worker, Failure> {
+        let (client, transcript) = self.start()?;
+        let deadline = self.scaled(INTRODUCTION);
+        let answer = client
+            .call::<method::Initialize>(&self.introduction(), deadline)
+            .await;
+        let problem = match answer {
+            Ok(initialized) if initialized.protocol == VERSION => {
+                return Ok(Worker {
+                    client,
+                    initialized,
+                    shared: None,
+                    broken: false,
+                    transcript,
+                });
+            }
+            Ok(initialized) => {
+                let seen = format!(
+                    "the adapter answered with protocol {:?}, which was not offered",
+                    initialized.protocol
+                );
+                Failure {
+                    kind: Some("version_mismatch".into()),
+                    ..Failure::suite(seen)
+                }
+            }
+            Err(error) => {
+                let kind = error.refusal().map_or_else(
+                    || Failure::from(error.clone()).kind,
+                    |error| Some(error.kind().to_string()),
+                );
+                Failure {
+                    kind,
+                    ..Failure::suite(format!("the adapter did not introduce itself: {error}"))
+                }
+            }
+        };
+        client.stop(Duration::from_secs(1)).await;
+        Err(problem)
+    }
+
+    /// An adapter that is idle, or a new one.
+    ///
+    /// # Errors
+    /// As [`Workshop::employ`].
+    pub async fn borrow(&self, new: bool) -> Result<Worker, Failure> {
+        let idle = if new { None } else { self.lock().pop() };
+        match idle {
+            Some(worker) if worker.client.fault().is_none() => Ok(worker),
+            Some(broken) => {
+                broken.client.stop(GRACE).await;
+                self.employ().await
+            }
+            None => self.employ().await,
+        }
+    }
+
+    /// Takes an adapter back; one that is broken or not wanted any more is stopped.
+    pub async fn give_back(&self, worker: Worker, retire: bool) {
+        if retire || worker.broken || worker.client.fault().is_some() {
+            worker.client.stop(GRACE).await;
+        } else {
+            self.lock().push(worker);
+        }
+    }
+
+    /// Stops all idle adapters, each after closing its shared sandbox.
+    pub async fn shut(&self) {
+        let idle = std::mem::take(&mut *self.lock());
+        let stops = idle.into_iter().map(|mut worker| async move {
+            if let Some(shared) = worker.shared.take() {
+                worker.close(&shared.id, self.scaled(GRACE)).await;
+            }
+            worker.client.stop(GRACE).await;
+        });
+        futures::future::join_all(stops).await;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The last lines of a conversation, and a listener for all of them.
+pub struct Conversation {
+    lines: Mutex<VecDeque<String>>,
+    listener: Option<Arc<Listener>>,
+}
+
+impl Conversation {
+    /// The last lines.
+    pub fn last_lines(&self) -> Vec<String> {
+        self.lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
+    }
+}
+
+impl Transcript for Conversation {
+    fn line(&self, direction: Direction, line: &[u8]) {
+        let mark = match direction {
+            Direction::Sent => "→",
+            Direction::Received => "←",
+            Direction::Log => "·",
+        };
+        let text = format!("{mark} {}", shorten(line));
+        if let Some(listener) = &self.listener {
+            listener(&text);
+        }
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == KEPT_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(text);
+    }
+}
+
+/// A line short enough to be read: its middle is left out when it is long.
+fn shorten(line: &[u8]) -> String {
+    const KEPT: usize = 240;
+    if line.len() <= 2 * KEPT {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    let left_out = line.len() - 2 * KEPT;
+    let (head, tail) = (&line[..KEPT], &line[line.len() - KEPT..]);
+    format!(
+        "{} …{left_out} bytes… {}",
+        String::from_utf8_lossy(head),
+        String::from_utf8_lossy(tail)
+    )
+}

@@ -1,0 +1,225 @@
+//! CAP: what is declared works, and what is not is refused.
+
+use herm_protocol::{
+    exec::{Pty, RunParams},
+    initialize::Initialized,
+    sandbox::{Mount, Network, ResourceLimits, SandboxSpec, Variable},
+};
+use serde_json::json;
+
+use crate::{
+    catalogue::Catalogue,
+    near_miss::hint,
+    scene::{Failure, Scene},
+    step::{StepList, StepResult},
+    steps::general::new_mark,
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when("the backend introduces itself", |scene, _| {
+            Box::pin(async {
+                let initialized = scene.initialized().await?;
+                scene.notes.value = serde_json::to_value(initialized).ok();
+                Ok(())
+            })
+        })
+        .then(
+            "every capability that it declares is in the catalogue",
+            |scene, _| Box::pin(async { known_capabilities(scene) }),
+        )
+        .then(
+            "every choice that it declares, and its variant, is in the catalogue",
+            |scene, _| Box::pin(async { known_choices(scene) }),
+        )
+        .then(
+            "it declares a variant of every choice that its capabilities call for",
+            |scene, _| Box::pin(async { complete_choices(scene) }),
+        )
+        .when(
+            "a command that leaves a mark is run with {words}",
+            |scene, arguments| Box::pin(async move { run_with(scene, arguments.words(0)?).await }),
+        )
+        .when("a sandbox is opened with {words}", |scene, arguments| {
+            Box::pin(async move { open_with(scene, arguments.words(0)?).await })
+        })
+        .when("the backend is asked to {words}", |scene, arguments| {
+            Box::pin(async move { ask_to(scene, arguments.words(0)?).await })
+        })
+        .when("a command uses what only Bash has", |scene, _| {
+            Box::pin(async {
+                let params = scene
+                    .command("words=(a b c); [[ -n $BASH_VERSION ]] && echo \"${words[1]}\"")
+                    .await?;
+                scene.run(&params).await
+            })
+        });
+}
+
+fn catalogue() -> Result<Catalogue, Failure> {
+    Catalogue::embedded().map_err(|error| Failure::suite(error.to_string()))
+}
+
+fn introduction(scene: &Scene) -> Result<Initialized, Failure> {
+    let value = scene.notes.value.clone().unwrap_or_default();
+    serde_json::from_value(value).map_err(|_| Failure::suite("the backend has not introduced itself"))
+}
+
+fn known_capabilities(scene: &Scene) -> StepResult {
+    let catalogue = catalogue()?;
+    let declared = introduction(scene)?.capabilities;
+    let unknown: Vec<_> = declared
+        .iter()
+        .filter(|name| !catalogue.capabilities.contains_key(*name))
+        .collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let hint = hint(unknown[0], catalogue.capabilities.keys().map(String::as_str));
+    let seen = format!("unknown: {unknown:?}{hint}");
+    Err(Failure::failed(
+        "only capabilities that `herm list --capabilities` names",
+        seen,
+    ))
+}
+
+fn known_choices(scene: &Scene) -> StepResult {
+    let catalogue = catalogue()?;
+    for (name, variant) in introduction(scene)?.choices {
+        let Some(choice) = catalogue.choices.get(&name) else {
+            let hint = hint(&name, catalogue.choices.keys().map(String::as_str));
+            let seen = format!("unknown: {name:?}{hint}");
+            return Err(Failure::failed(
+                "only choices that `herm list --choices` names",
+                seen,
+            ));
+        };
+        if !choice.values.contains_key(&variant) {
+            let known: Vec<_> = choice.values.keys().collect();
+            return Err(Failure::failed(
+                format!("{name} to be one of {known:?}"),
+                format!("{variant:?}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn complete_choices(scene: &Scene) -> StepResult {
+    let introduction = introduction(scene)?;
+    for (name, choice) in catalogue()?.choices {
+        let called_for = choice
+            .needs
+            .as_ref()
+            .is_none_or(|needs| introduction.capabilities.contains(needs));
+        if called_for && !introduction.choices.contains_key(&name) {
+            let because = choice
+                .needs
+                .map(|needs| format!(", since {needs} is declared"))
+                .unwrap_or_default();
+            let seen = format!("there is none; {}", choice.explains);
+            return Err(Failure::failed(
+                format!("a variant of the choice {name}{because}"),
+                seen,
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
+    let text = new_mark(scene).await?;
+    let params = scene.command(text).await?;
+    let params = match option {
+        "another user" => RunParams {
+            user: Some("nobody".into()),
+            ..params
+        },
+        "a terminal" => RunParams {
+            pty: Some(Pty {
+                rows: 24,
+                columns: 80,
+            }),
+            ..params
+        },
+        "detachment" => RunParams {
+            detach: true,
+            ..params
+        },
+        other => return Err(Failure::suite(format!("{other:?} is no option"))),
+    };
+    scene.run(&params).await
+}
+
+async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
+    let mut key = None;
+    let spec = SandboxSpec::default();
+    let spec = match property {
+        "no network" => SandboxSpec {
+            network: Some(Network::None),
+            ..spec
+        },
+        "a memory limit" => SandboxSpec {
+            limits: ResourceLimits {
+                memory_bytes: Some(1 << 28),
+                ..ResourceLimits::default()
+            },
+            ..spec
+        },
+        "a process limit" => SandboxSpec {
+            limits: ResourceLimits {
+                pids: Some(64),
+                ..ResourceLimits::default()
+            },
+            ..spec
+        },
+        "a mount" => {
+            let mount = Mount {
+                source: "/".into(),
+                target: "/mnt".into(),
+                read_only: true,
+            };
+            SandboxSpec {
+                mounts: vec![mount],
+                ..spec
+            }
+        }
+        "another user" => SandboxSpec {
+            user: Some("nobody".into()),
+            ..spec
+        },
+        "a key" => {
+            key = Some(scene.token());
+            spec
+        }
+        "a variable that has no name" => SandboxSpec {
+            env: vec![Variable::new("", "value")],
+            ..spec
+        },
+        "this directory" => SandboxSpec {
+            cwd: scene.notes.directory.clone(),
+            ..spec
+        },
+        other => return Err(Failure::suite(format!("{other:?} is no property of a sandbox"))),
+    };
+    let opened = scene.open_keyed(key, spec).await;
+    scene.answer(opened).map(|_| ())
+}
+
+async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let (name, params) = match what {
+        "pause the sandbox" => ("sandbox.pause", json!({"sandbox": sandbox})),
+        "save the sandbox" => ("sandbox.snapshot", json!({"sandbox": sandbox})),
+        "list jobs" => ("job.list", json!({"sandbox": sandbox})),
+        "search files" => (
+            "file.search",
+            json!({"sandbox": sandbox, "path": "/", "pattern": "x"}),
+        ),
+        "do something from the future" => ("future.method", json!({"sandbox": sandbox})),
+        other => return Err(Failure::suite(format!("{other:?} is nothing to ask for"))),
+    };
+    let patience = scene.patience();
+    let answer = scene.client().await?.call_raw(name, &params, patience).await;
+    scene.answer(answer).map(|_| ())
+}

@@ -1,0 +1,155 @@
+//! ERROR: an error names the thing and the way out.
+
+use herm_protocol::{
+    ByteString,
+    exec::{Command, RunParams},
+    file::ReadParams,
+    method::{self, Method as _},
+    sandbox::{SandboxRef, Variable},
+};
+
+use crate::{
+    scene::{Failure, Scene},
+    step::{StepList, StepResult},
+    steps::general::new_mark,
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when(
+            "{words} is asked of a sandbox that never existed",
+            |scene, arguments| Box::pin(async move { ask_nobody(scene, arguments.words(0)?).await }),
+        )
+        .then("the error names the sandbox", |scene, _| {
+            Box::pin(async {
+                let name = scene.notes.name.clone().unwrap_or_default();
+                names(scene, &name)
+            })
+        })
+        .then("the error names the file", |scene, _| {
+            Box::pin(async {
+                let path = scene.notes.file.clone().unwrap_or_default();
+                names(scene, &path.to_string_lossy())
+            })
+        })
+        .then("the error names {text}", |scene, arguments| {
+            Box::pin(async move { names(scene, &arguments.text(0)?) })
+        })
+        .then("the error says what the caller can do", |scene, _| {
+            Box::pin(async {
+                let error = scene.refusal()?;
+                match error.data.fix.as_deref().map(str::trim) {
+                    Some(fix) if !fix.is_empty() => Ok(()),
+                    _ => Err(Failure::failed("a next step in `data.fix`", error.to_string())),
+                }
+            })
+        })
+        .when(
+            "a command is requested without its {words}",
+            |scene, arguments| Box::pin(async move { leave_out(scene, arguments.words(0)?).await }),
+        )
+        .when("a program of no words is run", |scene, _| {
+            Box::pin(async {
+                let sandbox = scene.sandbox().await?.id;
+                let params = scene.command_in(&sandbox, Command::Argv(Vec::new()));
+                scene.run(&params).await
+            })
+        })
+        .when(
+            "a command that leaves a mark has a NUL byte in {words}",
+            |scene, arguments| Box::pin(async move { run_with_nul(scene, arguments.words(0)?).await }),
+        )
+        .when(
+            "a command is requested with a deadline of minus one",
+            |scene, _| {
+                Box::pin(async {
+                    let params = scene.command("true").await?;
+                    call_changed(scene, &params, |params| params["timeout_ms"] = (-1).into()).await
+                })
+            },
+        );
+}
+
+async fn ask_nobody(scene: &mut Scene, what: &str) -> StepResult {
+    let sandbox = scene.token();
+    scene.notes.name = Some(sandbox.clone());
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    match what {
+        "a command" => {
+            let params = scene.command_in(&sandbox, Command::Shell("true".into()));
+            scene.run(&params).await
+        }
+        "a file" => {
+            let params = ReadParams {
+                sandbox,
+                path: "/etc/passwd".into(),
+                offset: 0,
+                length: None,
+            };
+            let answer = client.call::<method::ReadFile>(&params, patience).await;
+            scene.answer(answer).map(|_| ())
+        }
+        "its state" => {
+            let answer = client
+                .call::<method::Inspect>(&SandboxRef { sandbox }, patience)
+                .await;
+            scene.answer(answer).map(|_| ())
+        }
+        other => Err(Failure::suite(format!("{other:?} is nothing to ask for"))),
+    }
+}
+
+fn names(scene: &Scene, name: &str) -> StepResult {
+    let error = scene.refusal()?;
+    let resource = error.data.resource.as_deref().unwrap_or_default();
+    if error.message.contains(name) || resource.contains(name) {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("{name:?} in the message or in `data.resource`"),
+        format!("{error}; resource {resource:?}"),
+    ))
+}
+
+async fn leave_out(scene: &mut Scene, part: &str) -> StepResult {
+    let params = scene.command("true").await?;
+    let part = part.to_owned();
+    call_changed(scene, &params, |params| {
+        params.as_object_mut().map(|params| params.remove(&part));
+    })
+    .await
+}
+
+/// Sends a request that the types would not allow.
+async fn call_changed(
+    scene: &mut Scene,
+    params: &RunParams,
+    change: impl FnOnce(&mut serde_json::Value),
+) -> StepResult {
+    let mut params = serde_json::to_value(params).map_err(|error| Failure::suite(error.to_string()))?;
+    change(&mut params);
+    let patience = scene.patience();
+    let answer = scene
+        .client()
+        .await?
+        .call_raw(method::Run::NAME, &params, patience)
+        .await;
+    scene.answer(answer).map(|_| ())
+}
+
+async fn run_with_nul(scene: &mut Scene, part: &str) -> StepResult {
+    let mark = new_mark(scene).await?;
+    let mut params = scene.command(mark.as_str()).await?;
+    match part {
+        "its text" => params.command = Command::Shell(format!("{mark}\0; true").into()),
+        "an argument" => {
+            let argv = ["sh", "-c", &mark, "a\0b"].map(ByteString::from);
+            params.command = Command::Argv(argv.into());
+        }
+        "a variable" => params.env = vec![Variable::new("HERM_NUL", "a\0b")],
+        "its directory" => params.cwd = Some("/\0tmp".into()),
+        other => return Err(Failure::suite(format!("{other:?} is no part of a command"))),
+    }
+    scene.run(&params).await
+}

@@ -1,0 +1,170 @@
+//! EVENT: what is told of a command is true and in order.
+
+use std::time::Duration;
+
+use herm_protocol::{
+    client::ExecRecord,
+    exec::{Capture, Gap, Stream},
+};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::general::show,
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .then("it was announced once, before any output", |scene, _| {
+            Box::pin(async { announced(scene) })
+        })
+        .then(
+            "the pieces of each stream follow each other without gap or overlap",
+            |scene, _| Box::pin(async { contiguous(scene.record()?) }),
+        )
+        .then("nothing more is told of it after its answer", |scene, _| {
+            Box::pin(nothing_later(scene))
+        })
+        .when(
+            "a command prints {int} bytes to a caller that wants the first {int} and the last {int}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let (bytes, head, tail) = (arguments.int(0)?, arguments.int(1)?, arguments.int(2)?);
+                    let mut params = scene.command(shell::numbered(bytes)).await?;
+                    params.capture = Some(Capture {
+                        head,
+                        tail,
+                        digest: true,
+                    });
+                    scene.notes.content = Some(shell::numbered_bytes(bytes));
+                    scene.run(&params).await
+                })
+            },
+        )
+        .then(
+            "the first {int} and the last {int} bytes have arrived",
+            |scene, arguments| {
+                Box::pin(async move { head_and_tail(scene, arguments.int(0)?, arguments.int(1)?) })
+            },
+        )
+        .then("the gap from {int} to {int} is told", |scene, arguments| {
+            Box::pin(async move {
+                let expected = [Gap {
+                    stream: Stream::Stdout,
+                    from: arguments.int(0)?,
+                    to: arguments.int(1)?,
+                }];
+                let gaps = &scene.result()?.gaps;
+                if gaps == &expected {
+                    Ok(())
+                } else {
+                    Err(Failure::failed(format!("{expected:?}"), format!("{gaps:?}")))
+                }
+            })
+        })
+        .then("the digest is that of all that was printed", |scene, _| {
+            Box::pin(async { digest(scene) })
+        })
+        .when(
+            "a command is silent for {int} second before it ends",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let mut params = scene
+                        .command(format!("sleep {}", arguments.int::<u32>(0)?))
+                        .await?;
+                    params.alive_ms = Some(200);
+                    scene.run(&params).await
+                })
+            },
+        )
+        .then("it was said to be alive meanwhile", |scene, _| {
+            Box::pin(async {
+                scene.result()?;
+                match scene.record()?.alive {
+                    0 => Err(Failure::failed(
+                        "to be told that it lives every 200 ms",
+                        "nothing was told in a second",
+                    )),
+                    _ => Ok(()),
+                }
+            })
+        });
+}
+
+fn announced(scene: &Scene) -> StepResult {
+    scene.result()?;
+    let record = scene.record()?;
+    if record.starts != 1 {
+        return Err(Failure::failed(
+            "one `exec.started`",
+            format!("{} of them", record.starts),
+        ));
+    }
+    match record.pieces.first() {
+        Some(piece) if !piece.after_start => Err(Failure::failed(
+            "`exec.started` before any output",
+            format!("{} came before it", show(&piece.data)),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn contiguous(record: &ExecRecord) -> StepResult {
+    for stream in [Stream::Stdout, Stream::Stderr] {
+        let mut next = 0;
+        for piece in record.pieces.iter().filter(|piece| piece.stream == stream) {
+            if piece.offset != next {
+                let expected = format!("the next piece of {stream} at offset {next}");
+                return Err(Failure::failed(
+                    expected,
+                    format!("one of {} bytes at offset {}", piece.data.len(), piece.offset),
+                ));
+            }
+            next += piece.data.len() as u64;
+        }
+    }
+    Ok(())
+}
+
+async fn nothing_later(scene: &mut Scene) -> StepResult {
+    let pause = scene.scaled(Duration::from_millis(500));
+    let patience = scene.patience();
+    let params = scene.command(shell::print(b"last words\n")).await?;
+    let mut exec = scene.start(&params).await?;
+    exec.wait_until(patience, |_| false).await?;
+    exec.linger(pause).await;
+    match exec.record().late {
+        0 => Ok(()),
+        late => Err(Failure::failed(
+            "nothing after the answer",
+            format!("{late} notifications about the command"),
+        )),
+    }
+}
+
+fn head_and_tail(scene: &Scene, head: usize, tail: usize) -> StepResult {
+    scene.result()?;
+    let whole = scene.notes.content.clone().unwrap_or_default();
+    let expected = [&whole[..head], &whole[whole.len() - tail..]].concat();
+    let seen = scene.record()?.bytes(Stream::Stdout);
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(show(&expected), show(&seen)))
+}
+
+fn digest(scene: &Scene) -> StepResult {
+    let whole = scene.notes.content.clone().unwrap_or_default();
+    let expected: String = Sha256::digest(&whole)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    match &scene.result()?.stdout.sha256 {
+        Some(seen) if *seen == expected => Ok(()),
+        seen => Err(Failure::failed(
+            format!("SHA-256 {expected}"),
+            format!("{seen:?}"),
+        )),
+    }
+}

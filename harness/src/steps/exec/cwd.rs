@@ -1,0 +1,184 @@
+//! CWD: a command runs where it was told to.
+
+use herm_protocol::{
+    ByteString,
+    exec::{Command, Stream},
+};
+
+use super::stdin::expect_content;
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::general::new_mark,
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .given("a directory named {text}", |scene, arguments| {
+            Box::pin(async move { make_directory(scene, &arguments.text(0)?).await })
+        })
+        .given("a command left a mark in its working directory", |scene, _| {
+            Box::pin(leave_mark(scene))
+        })
+        .when("a command leaves a mark in its working directory", |scene, _| {
+            Box::pin(leave_mark(scene))
+        })
+        .then("the next command finds the mark in its own", |scene, _| {
+            Box::pin(find_mark(scene))
+        })
+        .when(
+            "a command in this directory prints its working directory",
+            |scene, _| {
+                Box::pin(async {
+                    let directory = scene.notes.directory.clone();
+                    print_directory(scene, directory).await
+                })
+            },
+        )
+        .when(
+            "a command in the relative directory {text} prints its working directory",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let text = arguments.text(0)?;
+                    let directory = scene.notes.name.clone().unwrap_or(text);
+                    print_directory(scene, Some(directory.into())).await
+                })
+            },
+        )
+        .when("a command prints its working directory", |scene, _| {
+            Box::pin(print_directory(scene, None))
+        })
+        .then("it is this directory", |scene, _| {
+            Box::pin(async {
+                let directory = scene.notes.directory.clone().unwrap_or_default();
+                expect_directory(scene, &directory)
+            })
+        })
+        .then("it is the directory that commands start in", |scene, _| {
+            Box::pin(async {
+                let workdir = scene.workdir().await?;
+                expect_directory(scene, &workdir)
+            })
+        })
+        .when(
+            "a command that leaves a mark is run in {words}",
+            |scene, arguments| Box::pin(async move { run_in(scene, arguments.words(0)?).await }),
+        )
+        .given("a command has changed its directory to the root", |scene, _| {
+            Box::pin(async {
+                scene.workdir().await?;
+                scene.prepare("cd /").await.map(|_| ())
+            })
+        })
+        .when("a program in this directory lists its variables", |scene, _| {
+            Box::pin(async {
+                let sandbox = scene.sandbox().await?.id;
+                let mut params = scene.command_in(&sandbox, Command::Argv(vec!["env".into()]));
+                if !scene
+                    .initialized()
+                    .await?
+                    .capabilities
+                    .iter()
+                    .any(|name| name == "argv")
+                {
+                    params.command = Command::Shell("exec env".into());
+                }
+                params.cwd = scene.notes.directory.clone();
+                scene.run(&params).await
+            })
+        })
+        .then("PWD is this directory, or not set", |scene, _| {
+            Box::pin(async { true_variable(scene) })
+        });
+}
+
+async fn make_directory(scene: &mut Scene, name: &str) -> StepResult {
+    // A name of its own above it, so that the name in question can be used again.
+    let above = scene.new_path("in").await?;
+    let relative = above
+        .as_bytes()
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or_default()
+        .to_vec();
+    let path = [above.as_bytes(), b"/", name.as_bytes()].concat();
+    scene.prepare(format!("mkdir -p {}", shell::word(&path))).await?;
+    let relative = [&relative[..], b"/", name.as_bytes()].concat();
+    scene.notes.name = Some(String::from_utf8_lossy(&relative).into_owned());
+    scene.notes.directory = Some(path.into());
+    Ok(())
+}
+
+async fn leave_mark(scene: &mut Scene) -> StepResult {
+    let name = scene.token();
+    let params = scene.command(format!(": > {name}")).await?;
+    scene.run(&params).await?;
+    scene.notes.name = Some(name);
+    super::super::general::expect_outcome(scene, &herm_protocol::exec::Outcome::Exited { code: 0 })
+}
+
+async fn find_mark(scene: &mut Scene) -> StepResult {
+    let name = scene.notes.name.clone().unwrap_or_default();
+    let seen = scene
+        .observe(format!(
+            "if [ -e {name} ]; then echo there; else pwd; ls | head -5; fi"
+        ))
+        .await?;
+    if seen == b"there\n" {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "the file that the command before has made",
+        format!(
+            "not there; directory and files: {:?}",
+            String::from_utf8_lossy(&seen)
+        ),
+    ))
+}
+
+async fn print_directory(scene: &mut Scene, directory: Option<ByteString>) -> StepResult {
+    let mut params = scene.command("pwd -P; printf .").await?;
+    params.cwd = directory;
+    scene.run(&params).await
+}
+
+fn expect_directory(scene: &Scene, directory: &ByteString) -> StepResult {
+    let outcome = &scene.result()?.outcome;
+    if !matches!(outcome, herm_protocol::exec::Outcome::Exited { code: 0 }) {
+        return Err(Failure::failed("the command to run", outcome.to_string()));
+    }
+    let expected = [directory.as_bytes(), b"\n."].concat();
+    expect_content(&expected, &scene.record()?.bytes(Stream::Stdout))
+}
+
+async fn run_in(scene: &mut Scene, what: &str) -> StepResult {
+    let mark = new_mark(scene).await?;
+    let path = scene.new_path("nowhere").await?;
+    match what {
+        "a directory that does not exist" => {}
+        "what is a file" => {
+            scene
+                .prepare(format!(": > {}", shell::word(path.as_bytes())))
+                .await?;
+        }
+        other => return Err(Failure::suite(format!("{other:?} is no place"))),
+    }
+    let mut params = scene.command(mark).await?;
+    params.cwd = Some(path);
+    scene.run(&params).await
+}
+
+fn true_variable(scene: &Scene) -> StepResult {
+    scene.result()?;
+    let listed = scene.record()?.bytes(Stream::Stdout);
+    let directory = scene.notes.directory.clone().unwrap_or_default();
+    let told = listed
+        .split(|byte| *byte == b'\n')
+        .find_map(|line| line.strip_prefix(b"PWD="));
+    match told {
+        Some(told) if told != directory.as_bytes() => expect_content(directory.as_bytes(), told),
+        Some(_) => Ok(()),
+        None if listed.is_empty() => Err(Failure::failed("a list of variables", "nothing")),
+        None => Ok(()),
+    }
+}

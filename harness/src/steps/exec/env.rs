@@ -1,0 +1,142 @@
+//! ENV: a command sees the variables it was given, and no secrets.
+
+use herm_protocol::{exec::Stream, sandbox::Variable};
+
+use super::stdin::expect_content;
+use crate::{
+    scene::{Failure, Scene},
+    step::{StepList, StepResult},
+    steps::general::{new_mark, show},
+};
+
+/// A variable of the suite's own.
+const NAME: &str = "HERM_VALUE";
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when(
+            "a command with a variable that holds {words} prints it",
+            |scene, arguments| Box::pin(async move { print_value(scene, arguments.words(0)?).await }),
+        )
+        .then("standard output is that value", |scene, _| {
+            Box::pin(async {
+                scene.result()?;
+                let content = scene.notes.content.clone().unwrap_or_default();
+                expect_content(&content, &scene.record()?.bytes(Stream::Stdout))
+            })
+        })
+        .given(
+            "a command was run with the variable {text} set to {text}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let variable = Variable::new(arguments.text(0)?, arguments.text(1)?);
+                    run_with(scene, "true".into(), variable).await?;
+                    scene.result().map(|_| ()).map_err(Failure::while_preparing)
+                })
+            },
+        )
+        .when(
+            "a command with the variable {text} set to {text} prints it",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let name = arguments.text(0)?;
+                    let variable = Variable::new(name.as_str(), arguments.text(1)?);
+                    run_with(scene, print_of(&name), variable).await
+                })
+            },
+        )
+        .when("a command prints the variable {text}", |scene, arguments| {
+            Box::pin(async move { run(scene, print_of(&arguments.text(0)?)).await })
+        })
+        .when(
+            "a command asks whether the variable {text} is set",
+            |scene, arguments| {
+                Box::pin(async move { run(scene, format!("echo ${{{}+set}}", arguments.text(0)?)).await })
+            },
+        )
+        .then("it is not", |scene, _| {
+            Box::pin(async {
+                scene.result()?;
+                expect_content(b"\n", &scene.record()?.bytes(Stream::Stdout))
+            })
+        })
+        .when("a command lists all its variables", |scene, _| {
+            Box::pin(run(scene, "env".into()))
+        })
+        .then(
+            "the secret that the backend was started with as {words} is not among them",
+            |scene, arguments| Box::pin(async move { no_secret(scene, arguments.words(0)?) }),
+        )
+        .when("a command uses cat, ls, sleep, tr and wc", |scene, _| {
+            Box::pin(run(scene, "ls / | cat | tr a-z A-Z | wc -c && sleep 0".into()))
+        })
+        .when(
+            "a command that leaves a mark is given a variable with {words}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let name = match arguments.words(0)? {
+                        "no name" => "",
+                        "an equals sign in its name" => "HERM=NAME",
+                        other => return Err(Failure::suite(format!("{other:?} is no name"))),
+                    };
+                    let mark = new_mark(scene).await?;
+                    run_with(scene, mark, Variable::new(name, "value")).await
+                })
+            },
+        );
+}
+
+async fn run(scene: &mut Scene, text: String) -> StepResult {
+    let params = scene.command(text).await?;
+    scene.run(&params).await
+}
+
+async fn run_with(scene: &mut Scene, text: String, variable: Variable) -> StepResult {
+    let mut params = scene.command(text).await?;
+    params.env = vec![variable];
+    scene.run(&params).await
+}
+
+/// Shell text that prints a variable as it is.
+fn print_of(name: &str) -> String {
+    format!("printf %s \"${name}\"")
+}
+
+async fn print_value(scene: &mut Scene, what: &str) -> StepResult {
+    let value = match what {
+        "nothing" => String::new(),
+        "spaces and quotes" => "  it's \"quoted\"  ".into(),
+        "several lines" => "one\n\n three\n".into(),
+        "what a shell would expand" => "$HOME `id` $(id) \\n * ~ ${x} %s".into(),
+        "an equals sign" => "=a=b=".into(),
+        "letters beyond ASCII" => "grün 日本 🚀".into(),
+        "100000 bytes" => "0123456789".repeat(10_000),
+        other => return Err(Failure::suite(format!("{other:?} is no value"))),
+    };
+    scene.notes.content = Some(value.clone().into_bytes());
+    run_with(scene, print_of(NAME), Variable::new(NAME, value)).await
+}
+
+fn no_secret(scene: &Scene, name: &str) -> StepResult {
+    scene.result()?;
+    let listed = scene.record()?.bytes(Stream::Stdout);
+    if !listed.windows(5).any(|part| part == b"PATH=") {
+        return Err(Failure::failed(
+            "a list of variables with PATH in it",
+            show(&listed),
+        ));
+    }
+    let Some(secret) = scene.workshop()?.canary(name) else {
+        return Err(Failure::inconclusive(format!(
+            "the backend itself was not started with {name}"
+        )));
+    };
+    let found = listed.windows(secret.len()).any(|part| part == secret.as_bytes());
+    if found {
+        return Err(Failure::failed(
+            format!("the value of {name} not to reach commands"),
+            "it is in their environment",
+        ));
+    }
+    Ok(())
+}

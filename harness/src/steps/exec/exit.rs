@@ -1,0 +1,77 @@
+//! EXIT: how a command ended is told as it was.
+
+use herm_protocol::{
+    ByteString,
+    exec::{Command, Stream},
+};
+
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::general::show,
+};
+
+/// A program that nobody has.
+const NO_PROGRAM: &str = "herm-no-such-program";
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when("a command exits with code {int}", |scene, arguments| {
+            Box::pin(async move { run(scene, &format!("exit {}", arguments.int::<u8>(0)?)).await })
+        })
+        .when("a command ends itself with signal {int}", |scene, arguments| {
+            Box::pin(
+                async move { run(scene, &format!("kill -{} $$; sleep 5", arguments.int::<u8>(0)?)).await },
+            )
+        })
+        .when("a command names a program that does not exist", |scene, _| {
+            Box::pin(run(scene, NO_PROGRAM))
+        })
+        .then("the output names the program", |scene, _| {
+            Box::pin(async { names_program(scene) })
+        })
+        .when("a command names a file that is no program", |scene, _| {
+            Box::pin(async {
+                let path = scene.new_path("no-program").await?;
+                let path = shell::word(path.as_bytes());
+                scene.prepare(format!(": > {path}; chmod 0644 {path}")).await?;
+                run(scene, &path).await
+            })
+        })
+        .when("a program that does not exist is run", |scene, _| {
+            Box::pin(async {
+                let sandbox = scene.sandbox().await?.id;
+                let params = scene.command_in(&sandbox, Command::Argv(vec![ByteString::from(NO_PROGRAM)]));
+                scene.run(&params).await
+            })
+        })
+        .when("a command that is {words} is run", |scene, arguments| {
+            Box::pin(async move {
+                let text = match arguments.words(0)? {
+                    "empty" => "",
+                    "only a comment" => "# nothing to do",
+                    "only blank lines" => "\n  \n\n",
+                    other => return Err(Failure::suite(format!("{other:?} is no command"))),
+                };
+                run(scene, text).await
+            })
+        });
+}
+
+async fn run(scene: &mut Scene, text: &str) -> StepResult {
+    let params = scene.command(text).await?;
+    scene.run(&params).await
+}
+
+fn names_program(scene: &Scene) -> StepResult {
+    scene.result()?;
+    let record = scene.record()?;
+    let said = [record.bytes(Stream::Stdout), record.bytes(Stream::Stderr)].concat();
+    if String::from_utf8_lossy(&said).contains(NO_PROGRAM) {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("a message that names {NO_PROGRAM}"),
+        show(&said),
+    ))
+}

@@ -1,0 +1,174 @@
+//! STDIN: a command reads what it was given, and then the end.
+
+use std::time::Duration;
+
+use herm_protocol::exec::{Stdin, Stream};
+
+use super::stream::all_bytes;
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::general::{difference, expect_bytes, show},
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when("a command counts its input", |scene, _| {
+            Box::pin(run_with(scene, "wc -c", Stdin::None))
+        })
+        .when("a command counts its input of {int} bytes", |scene, arguments| {
+            Box::pin(async move {
+                let data = shell::numbered_bytes(arguments.int(0)?).into();
+                run_with(scene, "wc -c", Stdin::Bytes { data }).await
+            })
+        })
+        .then("it has counted {int} bytes", |scene, arguments| {
+            Box::pin(async move { counted(scene, arguments.words(0)?) })
+        })
+        .when(
+            "a command repeats its input, which is {words}",
+            |scene, arguments| Box::pin(async move { repeat(scene, arguments.words(0)?).await }),
+        )
+        .then("standard output is that input", |scene, _| {
+            Box::pin(async {
+                let content = scene.notes.content.clone().unwrap_or_default();
+                expect_bytes(scene, Stream::Stdout, &content)
+            })
+        })
+        .when(
+            "a command ignores its input of {int} bytes",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let data = shell::numbered_bytes(arguments.int(0)?).into();
+                    run_with(scene, "true", Stdin::Bytes { data }).await
+                })
+            },
+        )
+        .when(
+            "a command that repeats each line is fed {text}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let text = "while IFS= read -r line; do printf '%s\\n' \"$line\"; done";
+                    start_fed(scene, text).await?;
+                    feed(scene, arguments.text(0)?.as_bytes(), false)
+                        .await
+                        .map(|_| ())
+                })
+            },
+        )
+        .when("it is fed {text}", |scene, arguments| {
+            Box::pin(async move {
+                feed(scene, arguments.text(0)?.as_bytes(), false)
+                    .await
+                    .map(|_| ())
+            })
+        })
+        .when("its input ends", |scene, _| Box::pin(end_input(scene)))
+        .when(
+            "a command that has closed its input is fed {text} until it is told",
+            |scene, arguments| Box::pin(async move { feed_deaf(scene, arguments.text(0)?.as_bytes()).await }),
+        )
+        .then("the feeding was told as unread", |scene, _| {
+            Box::pin(async { told_as_unread(scene) })
+        });
+}
+
+async fn run_with(scene: &mut Scene, text: &str, stdin: Stdin) -> StepResult {
+    let mut params = scene.command(text).await?;
+    params.stdin = stdin;
+    scene.run(&params).await
+}
+
+fn counted(scene: &Scene, expected: &str) -> StepResult {
+    scene.result()?;
+    let seen = scene.record()?.bytes(Stream::Stdout);
+    if String::from_utf8_lossy(&seen).trim() == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(format!("the count {expected}"), show(&seen)))
+}
+
+async fn repeat(scene: &mut Scene, what: &str) -> StepResult {
+    let content = match what {
+        "nothing at all" => Vec::new(),
+        "one byte" => b"x".to_vec(),
+        "text without a newline" => "two lines,\nthe last without an end: grün".into(),
+        "what a shell would expand" => b"$HOME `id` $(id) \\ ' \" ! * ~ EOF\n".to_vec(),
+        "every byte value" => all_bytes(),
+        other => return Err(Failure::suite(format!("{other:?} is no input"))),
+    };
+    scene.notes.content = Some(content.clone());
+    run_with(scene, "cat", Stdin::Bytes { data: content.into() }).await
+}
+
+async fn start_fed(scene: &mut Scene, text: &str) -> StepResult {
+    let mut params = scene.command(text).await?;
+    params.stdin = Stdin::Stream;
+    let exec = scene.start(&params).await?;
+    scene.running.push(exec);
+    Ok(())
+}
+
+/// Feeds the command that runs; returns whether it could still read.
+async fn feed(scene: &mut Scene, data: &[u8], eof: bool) -> Result<bool, Failure> {
+    let patience = scene.patience();
+    let Some(exec) = scene.running.last_mut() else {
+        return Err(Failure::suite("no command runs"));
+    };
+    let taken = exec.feed(data, eof, patience).await;
+    Ok(scene.answer(taken)?.is_some_and(|taken| taken.open))
+}
+
+async fn end_input(scene: &mut Scene) -> StepResult {
+    feed(scene, b"", true).await?;
+    let patience = scene.patience();
+    let Some(exec) = scene.running.pop() else {
+        return Err(Failure::suite("no command runs"));
+    };
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    Ok(())
+}
+
+async fn feed_deaf(scene: &mut Scene, data: &[u8]) -> StepResult {
+    start_fed(scene, "exec 0</dev/null; echo deaf; sleep 5").await?;
+    let patience = scene.patience();
+    let Some(exec) = scene.running.last_mut() else {
+        return Err(Failure::suite("no command runs"));
+    };
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
+    // The first bytes may be on their way already when the other side learns that nobody reads.
+    let mut open = true;
+    for _ in 0..10 {
+        open = feed(scene, data, false).await?;
+        if !open {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    scene.notes.number = Some(u64::from(open));
+    Ok(())
+}
+
+fn told_as_unread(scene: &Scene) -> StepResult {
+    match scene.notes.number {
+        Some(0) => Ok(()),
+        Some(_) => Err(Failure::failed(
+            "`open: false` for bytes that nobody will read",
+            "`open: true` ten times",
+        )),
+        None => Err(Failure::suite("nothing was fed")),
+    }
+}
+
+/// Compares bytes for other chapters' steps.
+pub(super) fn expect_content(expected: &[u8], seen: &[u8]) -> StepResult {
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        show(expected),
+        format!("{}{}", show(seen), difference(expected, seen)),
+    ))
+}

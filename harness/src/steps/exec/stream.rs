@@ -1,0 +1,172 @@
+//! STREAM: output arrives as it was written.
+
+use std::time::Duration;
+
+use herm_protocol::{
+    client::{ExecRecord, Fault},
+    exec::Stream,
+};
+
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::general::{difference, expect_bytes, show},
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when(
+            "a command prints {text} and, as an error, {text}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let (output, error) = (arguments.text(0)?, arguments.text(1)?);
+                    let text = format!(
+                        "{}; {} >&2",
+                        shell::print(output.as_bytes()),
+                        shell::print(error.as_bytes())
+                    );
+                    run(scene, text).await
+                })
+            },
+        )
+        .when("a command prints every byte value", |scene, _| {
+            Box::pin(run(scene, shell::print(&all_bytes())))
+        })
+        .then("standard output is every byte value, in order", |scene, _| {
+            Box::pin(async { expect_bytes(scene, Stream::Stdout, &all_bytes()) })
+        })
+        .when(
+            "a command prints {text} and then waits to be ended",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let text = format!("{}; sleep 5", shell::print(arguments.text(0)?.as_bytes()));
+                    let params = scene.command(text).await?;
+                    let exec = scene.start(&params).await?;
+                    scene.running.push(exec);
+                    Ok(())
+                })
+            },
+        )
+        .then("{text} has arrived while it waits", |scene, arguments| {
+            Box::pin(async move { arrived(scene, arguments.text(0)?.as_bytes()).await })
+        })
+        .then("all that was printed has arrived", |scene, _| {
+            Box::pin(async {
+                let content = scene.notes.content.clone().unwrap_or_default();
+                expect_bytes(scene, Stream::Stdout, &content)
+            })
+        })
+        .when("a command prints nothing", |scene, _| {
+            Box::pin(run(scene, "true".into()))
+        })
+        .when(
+            "a command prints {int} bytes on each stream in turns",
+            |scene, arguments| Box::pin(async move { print_in_turns(scene, arguments.int(0)?).await }),
+        )
+        .when(
+            "{int} commands that print their own number run at the same time",
+            |scene, arguments| Box::pin(async move { run_together(scene, arguments.int(0)?).await }),
+        )
+        .then("each has received its own number and nothing else", |scene, _| {
+            Box::pin(async { received_own(scene) })
+        });
+}
+
+/// Every byte value, in order.
+pub(super) fn all_bytes() -> Vec<u8> {
+    (0..=255).collect()
+}
+
+async fn run(scene: &mut Scene, text: String) -> StepResult {
+    let params = scene.command(text).await?;
+    scene.run(&params).await
+}
+
+async fn arrived(scene: &mut Scene, expected: &[u8]) -> StepResult {
+    let within = scene.scaled(Duration::from_secs(2));
+    let Some(exec) = scene.running.last_mut() else {
+        return Err(Failure::suite("no command runs"));
+    };
+    let enough = |record: &ExecRecord| record.bytes(Stream::Stdout).len() >= expected.len();
+    match exec.wait_until(within, enough).await {
+        Ok(()) | Err(Fault::Hung { .. }) => {}
+        Err(fault) => return Err(scene.broken(fault)),
+    }
+    let record = exec.record();
+    let seen = record.bytes(Stream::Stdout);
+    if record.answer.is_none() && seen == expected {
+        return Ok(());
+    }
+    let still = if record.answer.is_none() {
+        "while the command runs"
+    } else {
+        "and the command has ended"
+    };
+    Err(Failure::failed(
+        format!(
+            "{} within {} ms, while the command runs",
+            show(expected),
+            within.as_millis()
+        ),
+        format!("{}, {still}", show(&seen)),
+    ))
+}
+
+async fn print_in_turns(scene: &mut Scene, bytes: usize) -> StepResult {
+    let turns = bytes / 8192;
+    let text = format!(
+        "awk 'BEGIN {{ for (turn = 0; turn < {turns}; turn++) {{ \
+         for (i = 0; i < 1024; i++) {{ printf \"%07d\\n\", turn * 1024 + i; printf \"%07d\\n\", turn * 1024 + i > \"/dev/stderr\" }} }} }}'"
+    );
+    let params = scene.command(text).await?;
+    scene.notes.content = Some(shell::numbered_bytes(bytes));
+    scene.run(&params).await?;
+    let content = scene.notes.content.clone().unwrap_or_default();
+    for stream in [Stream::Stdout, Stream::Stderr] {
+        let seen = scene.record()?.bytes(stream);
+        if scene.result()?.gaps.is_empty() && seen != content {
+            return Err(Failure::failed(
+                format!("{stream}: {}", show(&content)),
+                format!("{}{}", show(&seen), difference(&content, &seen)),
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn run_together(scene: &mut Scene, count: u32) -> StepResult {
+    let mut execs = Vec::new();
+    for number in 0..count {
+        let params = scene
+            .command(format!("echo begin {number}; sleep 0.2; echo end {number}"))
+            .await?;
+        execs.push(scene.start(&params).await?);
+    }
+    let patience = scene.patience();
+    let records = futures::future::join_all(execs.into_iter().map(|exec| exec.wait(patience))).await;
+    let records = records
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|fault| scene.broken(fault))?;
+    scene.notes.records = records;
+    Ok(())
+}
+
+fn received_own(scene: &Scene) -> StepResult {
+    for (number, record) in scene.notes.records.iter().enumerate() {
+        let expected = format!("begin {number}\nend {number}\n");
+        let seen = record.bytes(Stream::Stdout);
+        if record.result().is_none() || seen != expected.as_bytes() {
+            let answer = record
+                .answer
+                .as_ref()
+                .map(|answer| format!("{answer:?}"))
+                .unwrap_or_default();
+            return Err(Failure::failed(
+                show(expected.as_bytes()),
+                format!("{}; answered {answer}", show(&seen)),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,422 @@
+//! FILE: a file holds what was written, byte for byte.
+
+use std::time::Duration;
+
+use herm_protocol::{
+    ByteString,
+    client::CallError,
+    exec::{Outcome, Stream},
+    file::{FileContent, ReadParams, WriteParams},
+    method,
+    sandbox::Empty,
+};
+
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::general::{difference, show},
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    register_writing(steps);
+    register_reading(steps);
+    steps
+        .then(
+            "a command finds exactly that name in its directory",
+            |scene, _| Box::pin(find_name(scene)),
+        )
+        .given("the file has the permissions {int}", |scene, arguments| {
+            Box::pin(async move {
+                let path = word_of_file(scene)?;
+                scene
+                    .prepare(format!("chmod {} {path}", arguments.words(0)?))
+                    .await
+                    .map(|_| ())
+            })
+        })
+        .then("the file still has the permissions {int}", |scene, arguments| {
+            Box::pin(async move { expect_mode(scene, arguments.words(0)?).await })
+        })
+        .then(
+            "a command finds it in the directory that commands start in",
+            |scene, _| {
+                Box::pin(async {
+                    let name = scene.notes.name.clone().unwrap_or_default();
+                    let seen = scene.observe(format!("cat {name}")).await?;
+                    expect_content(scene, &seen)
+                })
+            },
+        )
+        .when(
+            "it is written again and again while a command reads it",
+            |scene, _| Box::pin(rewrite(scene)),
+        )
+        .then("the command has seen only whole files", |scene, _| {
+            Box::pin(async { only_whole(scene) })
+        });
+}
+
+fn register_writing(steps: &mut StepList) {
+    steps
+        .when("a file is written with {words}", |scene, arguments| {
+            Box::pin(async move {
+                let content = content_of(arguments.words(0)?)?;
+                write_new(scene, content).await
+            })
+        })
+        .given("a file that was written and read", |scene, _| {
+            Box::pin(async {
+                write_new(scene, b"first text".to_vec()).await?;
+                let path = file_of(scene)?;
+                read(scene, path, 0, None).await?;
+                Ok(())
+            })
+        })
+        .given("a file that was written with {int} bytes", |scene, arguments| {
+            Box::pin(async move { write_new(scene, numbers(arguments.int(0)?)).await })
+        })
+        .when("it is written again with {int} bytes", |scene, arguments| {
+            Box::pin(async move {
+                let path = file_of(scene)?;
+                write(scene, path, b"y".repeat(arguments.int(0)?)).await
+            })
+        })
+        .when("a command writes other text to the file", |scene, _| {
+            Box::pin(async {
+                let path = word_of_file(scene)?;
+                scene.prepare(format!("echo 'other text' > {path}")).await?;
+                scene.notes.content = Some(b"other text\n".to_vec());
+                Ok(())
+            })
+        })
+        .when("a file named {text} is written", |scene, arguments| {
+            Box::pin(async move {
+                let above = scene.new_path("names").await?;
+                scene
+                    .prepare(format!("mkdir {}", shell::word(above.as_bytes())))
+                    .await?;
+                let path = [above.as_bytes(), b"/", arguments.text(0)?.as_bytes()].concat();
+                write(scene, path.into(), b"content\n".to_vec()).await
+            })
+        })
+        .when("a file in a directory that is missing is written", |scene, _| {
+            Box::pin(async {
+                let path = [scene.new_path("missing").await?.as_bytes(), b"/deeper/file"].concat();
+                write(scene, path.into(), b"content\n".to_vec()).await
+            })
+        })
+        .when("a file is written by a relative path", |scene, _| {
+            Box::pin(async {
+                let name = scene.token();
+                scene.notes.name = Some(name.clone());
+                write(scene, name.into(), b"relative\n".to_vec()).await
+            })
+        });
+}
+
+fn register_reading(steps: &mut StepList) {
+    steps
+        .then("reading it gives the same bytes", |scene, _| {
+            Box::pin(read_back(scene))
+        })
+        .then("reading it gives the other text", |scene, _| {
+            Box::pin(read_back(scene))
+        })
+        .then(
+            "a command that prints the file prints the same bytes",
+            |scene, _| {
+                Box::pin(async {
+                    let path = word_of_file(scene)?;
+                    let digits = scene.observe(format!("od -An -v -tx1 {path}")).await?;
+                    let digits: String = String::from_utf8_lossy(&digits).split_whitespace().collect();
+                    let bytes = (0..digits.len() / 2)
+                        .filter_map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).ok());
+                    let seen: Vec<u8> = bytes.collect();
+                    expect_content(scene, &seen)
+                })
+            },
+        )
+        .when("a file that is not there is read", |scene, _| {
+            Box::pin(async {
+                let path = scene.new_path("absent").await?;
+                scene.notes.file = Some(path.clone());
+                try_read(scene, path).await
+            })
+        })
+        .when("a directory is {words} as a file", |scene, arguments| {
+            Box::pin(async move {
+                let path = scene.new_path("directory").await?;
+                scene
+                    .prepare(format!("mkdir {}", shell::word(path.as_bytes())))
+                    .await?;
+                match arguments.words(0)? {
+                    "read" => try_read(scene, path).await,
+                    "written" => {
+                        let answer = call_write(scene, path, b"content".to_vec()).await?;
+                        scene.answer(answer).map(|_| ())
+                    }
+                    other => Err(Failure::suite(format!("{other:?} is no use of a file"))),
+                }
+            })
+        })
+        .when("{int} bytes from {int} on are read", |scene, arguments| {
+            Box::pin(async move {
+                let path = file_of(scene)?;
+                let content = read(scene, path, arguments.int(1)?, Some(arguments.int(0)?)).await?;
+                scene.notes.value = serde_json::to_value(content).ok();
+                Ok(())
+            })
+        })
+        .then(
+            "these are the bytes from {int} up to {int}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let whole = scene.notes.content.clone().unwrap_or_default();
+                    let (from, to) = (
+                        arguments.int::<usize>(0)?.min(whole.len()),
+                        arguments.int::<usize>(1)?.min(whole.len()),
+                    );
+                    let seen = content_read(scene)?.data;
+                    compare(&whole[from..to], seen.as_bytes())
+                })
+            },
+        )
+        .then(
+            "the size of the whole is told as {int} bytes",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let (expected, seen) = (arguments.int::<u64>(0)?, content_read(scene)?.size);
+                    if seen == expected {
+                        Ok(())
+                    } else {
+                        Err(Failure::failed(format!("a size of {expected}"), seen.to_string()))
+                    }
+                })
+            },
+        );
+}
+
+fn content_of(what: &str) -> Result<Vec<u8>, Failure> {
+    Ok(match what {
+        "nothing" => Vec::new(),
+        "text without a newline" => "two lines,\nthe last without an end: grün".into(),
+        "every byte value" => (0..=255).collect(),
+        "blank lines only" => b"\n\n\r\n \n".to_vec(),
+        "a megabyte" => numbers(1 << 20),
+        other => return Err(Failure::suite(format!("{other:?} is no content"))),
+    })
+}
+
+/// Bytes in which every place can be told from its neighbours.
+fn numbers(bytes: usize) -> Vec<u8> {
+    let mut content = shell::numbered_bytes(bytes.next_multiple_of(8));
+    content.truncate(bytes);
+    content
+}
+
+fn file_of(scene: &Scene) -> Result<ByteString, Failure> {
+    scene
+        .notes
+        .file
+        .clone()
+        .ok_or_else(|| Failure::suite("no file was written"))
+}
+
+fn word_of_file(scene: &Scene) -> Result<String, Failure> {
+    Ok(shell::word(file_of(scene)?.as_bytes()))
+}
+
+async fn write_new(scene: &mut Scene, content: Vec<u8>) -> StepResult {
+    let path = scene.new_path("file").await?;
+    write(scene, path, content).await
+}
+
+async fn write(scene: &mut Scene, path: ByteString, content: Vec<u8>) -> StepResult {
+    scene.notes.file = Some(path.clone());
+    scene.notes.content = Some(content.clone());
+    let answer = call_write(scene, path, content).await?;
+    match scene.answer(answer)? {
+        Some(_) => Ok(()),
+        None => Err(scene.refusal()?.clone().into()),
+    }
+}
+
+async fn call_write(
+    scene: &mut Scene,
+    path: ByteString,
+    content: Vec<u8>,
+) -> Result<Result<Empty, CallError>, Failure> {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let params = WriteParams {
+        sandbox,
+        path,
+        data: content.into(),
+    };
+    Ok(scene
+        .client()
+        .await?
+        .call::<method::WriteFile>(&params, patience)
+        .await)
+}
+
+async fn call_read(
+    scene: &mut Scene,
+    path: ByteString,
+    offset: u64,
+    length: Option<u64>,
+) -> Result<Result<FileContent, CallError>, Failure> {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let params = ReadParams {
+        sandbox,
+        path,
+        offset,
+        length,
+    };
+    Ok(scene
+        .client()
+        .await?
+        .call::<method::ReadFile>(&params, patience)
+        .await)
+}
+
+async fn read(
+    scene: &mut Scene,
+    path: ByteString,
+    offset: u64,
+    length: Option<u64>,
+) -> Result<FileContent, Failure> {
+    let answer = call_read(scene, path, offset, length).await?;
+    match scene.answer(answer)? {
+        Some(content) => Ok(content),
+        None => Err(scene.refusal()?.clone().into()),
+    }
+}
+
+/// Reads what may be refused.
+async fn try_read(scene: &mut Scene, path: ByteString) -> StepResult {
+    let answer = call_read(scene, path, 0, None).await?;
+    scene.answer(answer).map(|_| ())
+}
+
+async fn read_back(scene: &mut Scene) -> StepResult {
+    let path = file_of(scene)?;
+    let seen = read(scene, path, 0, None).await?;
+    expect_content(scene, seen.data.as_bytes())
+}
+
+fn content_read(scene: &Scene) -> Result<FileContent, Failure> {
+    let value = scene.notes.value.clone().unwrap_or_default();
+    serde_json::from_value(value).map_err(|_| Failure::suite("no file was read"))
+}
+
+fn expect_content(scene: &Scene, seen: &[u8]) -> StepResult {
+    compare(&scene.notes.content.clone().unwrap_or_default(), seen)
+}
+
+fn compare(expected: &[u8], seen: &[u8]) -> StepResult {
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        show(expected),
+        format!("{}{}", show(seen), difference(expected, seen)),
+    ))
+}
+
+/// The name in its directory, seen from inside in ASCII.
+async fn find_name(scene: &mut Scene) -> StepResult {
+    let path = file_of(scene)?.into_bytes();
+    let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
+    let (above, name) = (&path[..slash], &path[slash + 1..]);
+    let text = format!(
+        "cd {} && for name in * .[!.]*; do [ -e \"./$name\" ] && printf %s \"$name\" | od -An -v -tx1; done; :",
+        shell::word(above)
+    );
+    let seen = scene.observe(text).await?;
+    let digits: String = String::from_utf8_lossy(&seen).split_whitespace().collect();
+    let expected: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    if digits == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("one file, named in hexadecimal {expected}"),
+        format!("{digits:?}"),
+    ))
+}
+
+async fn expect_mode(scene: &mut Scene, expected: &str) -> StepResult {
+    let path = word_of_file(scene)?;
+    let seen = scene.observe(format!("ls -ld {path}")).await?;
+    let seen: String = String::from_utf8_lossy(&seen).chars().take(10).collect();
+    let bits = u32::from_str_radix(expected, 8).map_err(|_| Failure::suite("no such permissions"))?;
+    let letters: String = (0..9)
+        .map(|at| {
+            if bits & (1 << (8 - at)) == 0 {
+                '-'
+            } else {
+                ['r', 'w', 'x'][at % 3]
+            }
+        })
+        .collect();
+    if seen == format!("-{letters}") {
+        return Ok(());
+    }
+    Err(Failure::failed(format!("-{letters}"), seen))
+}
+
+/// A reader that counts the sizes it sees, while the file is replaced by one of another size and back.
+async fn rewrite(scene: &mut Scene) -> StepResult {
+    let path = word_of_file(scene)?;
+    let file = file_of(scene)?;
+    let text = format!("echo reading; i=0; while [ $i -lt 150 ]; do wc -c < {path}; i=$((i+1)); done");
+    let params = scene.command(text).await?;
+    let mut exec = scene.start(&params).await?;
+    let patience = scene.patience();
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
+    let mut rounds = 0_u64;
+    while exec.record().answer.is_none() && rounds < 2000 {
+        let size = if rounds.is_multiple_of(2) {
+            200_000
+        } else {
+            100_000
+        };
+        let answer = call_write(scene, file.clone(), numbers(size)).await?;
+        if scene.answer(answer)?.is_none() {
+            return Err(scene.refusal()?.clone().into());
+        }
+        rounds += 1;
+        let _ = exec.wait_until(Duration::from_millis(1), |_| false).await;
+    }
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    scene.notes.number = Some(rounds);
+    Ok(())
+}
+
+fn only_whole(scene: &Scene) -> StepResult {
+    if !matches!(scene.result()?.outcome, Outcome::Exited { code: 0 }) {
+        return Err(Failure::inconclusive("the reader did not end by itself"));
+    }
+    if scene.notes.number.unwrap_or_default() < 5 {
+        return Err(Failure::inconclusive(
+            "the file was written less than five times while it was read",
+        ));
+    }
+    let seen = scene.record()?.bytes(Stream::Stdout);
+    let seen = String::from_utf8_lossy(&seen);
+    let sizes = seen.lines().skip(1).map(str::trim);
+    let torn: Vec<_> = sizes
+        .filter(|size| !["100000", "200000"].contains(size))
+        .take(3)
+        .collect();
+    if torn.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "only sizes of 100000 and 200000 bytes",
+        format!("{torn:?}"),
+    ))
+}

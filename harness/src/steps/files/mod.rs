@@ -1,0 +1,9 @@
+//! Steps of the chapters about files.
+
+mod file;
+
+use crate::step::StepList;
+
+pub(super) fn register(steps: &mut StepList) {
+    file::register(steps);
+}

@@ -1,0 +1,13 @@
+//! Steps of the chapters about the life of a sandbox.
+
+mod close;
+mod open;
+
+pub(super) use close::leave_beat;
+
+use crate::step::StepList;
+
+pub(super) fn register(steps: &mut StepList) {
+    open::register(steps);
+    close::register(steps);
+}

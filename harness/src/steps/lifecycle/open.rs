@@ -1,0 +1,233 @@
+//! OPEN: a sandbox is ready when it is there.
+
+use herm_protocol::{
+    exec::Command,
+    method,
+    sandbox::{Empty, OpenState, SandboxInfo, SandboxRef, SandboxSpec, SandboxState, Variable},
+};
+
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::general::new_mark,
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .given("two open sandboxes", |scene, _| {
+            Box::pin(async {
+                for _ in 0..2 {
+                    let opened = scene.open(SandboxSpec::default()).await;
+                    opened.map_err(|error| Failure::from(error).while_preparing())?;
+                }
+                Ok(())
+            })
+        })
+        .given(
+            "a sandbox opened with the variable {text} set to {text}",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let env = vec![Variable::new(arguments.text(0)?, arguments.text(1)?)];
+                    let opened = scene
+                        .open(SandboxSpec {
+                            env,
+                            ..SandboxSpec::default()
+                        })
+                        .await;
+                    opened
+                        .map(|_| ())
+                        .map_err(|error| Failure::from(error).while_preparing())
+                })
+            },
+        )
+        .then("both are told to be new", |scene, _| {
+            Box::pin(async { both_new(scene) })
+        })
+        .then("they have different ids", |scene, _| {
+            Box::pin(async {
+                let [first, second] = both(scene)?;
+                if first != second {
+                    Ok(())
+                } else {
+                    Err(Failure::failed("two ids", format!("{first:?} twice")))
+                }
+            })
+        })
+        .then(
+            "a file in the first one's working directory is not in the second one's",
+            |scene, _| Box::pin(apart(scene)),
+        )
+        .when("a sandbox is opened and a command is run at once", |scene, _| {
+            Box::pin(async {
+                let opened = scene.open(SandboxSpec::default()).await?;
+                let params = scene.command_in(&opened.sandbox, Command::Shell("true".into()));
+                scene.run(&params).await
+            })
+        })
+        .then("no more sandboxes are listed than before", |scene, _| {
+            Box::pin(as_many_as_before(scene))
+        })
+        .then("it is listed as running", |scene, _| {
+            Box::pin(listed_as_running(scene))
+        })
+        .then("it is not listed", |scene, _| Box::pin(not_listed(scene)))
+        .when("the sandbox is inspected", |scene, _| Box::pin(inspect(scene)))
+        .then(
+            "it is described as running, under its own id, with the directory that commands start in",
+            |scene, _| Box::pin(described_truly(scene)),
+        );
+}
+
+fn both(scene: &Scene) -> Result<[&str; 2], Failure> {
+    match scene.own.as_slice() {
+        [first, second] => Ok([&first.id, &second.id]),
+        other => Err(Failure::suite(format!(
+            "{} sandboxes instead of two",
+            other.len()
+        ))),
+    }
+}
+
+fn both_new(scene: &Scene) -> StepResult {
+    match scene
+        .own
+        .iter()
+        .find(|sandbox| sandbox.opened.state != OpenState::Created)
+    {
+        None => Ok(()),
+        Some(other) => Err(Failure::failed(
+            "both to be created",
+            format!("{} was {:?}", other.id, other.opened.state),
+        )),
+    }
+}
+
+async fn apart(scene: &mut Scene) -> StepResult {
+    let [first, second] = both(scene)?.map(str::to_owned);
+    let name = scene.token();
+    let params = scene.command_in(&first, Command::Shell(format!(": > {name}").into()));
+    scene.run(&params).await?;
+    scene.result().map_err(Failure::while_preparing)?;
+    let params = scene.command_in(&second, Command::Shell(format!("test ! -e {name}").into()));
+    scene.run(&params).await?;
+    match scene.result()?.outcome {
+        herm_protocol::exec::Outcome::Exited { code: 0 } => Ok(()),
+        _ => Err(Failure::failed(
+            "a working directory of its own",
+            "the file of the other sandbox is in it",
+        )),
+    }
+}
+
+/// The sandboxes that are listed.
+pub(super) async fn listed(scene: &mut Scene) -> Result<Vec<SandboxInfo>, Failure> {
+    let patience = scene.patience();
+    Ok(scene
+        .client()
+        .await?
+        .call::<method::List>(&Empty {}, patience)
+        .await?
+        .sandboxes)
+}
+
+async fn as_many_as_before(scene: &mut Scene) -> StepResult {
+    // The failed opening is made once more between two looks, since the first look has to come before it.
+    let before = listed(scene).await?.len();
+    let spec = SandboxSpec {
+        env: vec![Variable::new("", "value")],
+        ..SandboxSpec::default()
+    };
+    let _ = scene.open(spec).await;
+    let after = listed(scene).await?;
+    if after.len() <= before {
+        return Ok(());
+    }
+    let ids: Vec<_> = after.iter().map(|info| info.sandbox.as_str()).collect();
+    Err(Failure::failed(
+        format!("{before} sandboxes"),
+        format!("{}: {ids:?}", after.len()),
+    ))
+}
+
+async fn listed_as_running(scene: &mut Scene) -> StepResult {
+    let id = scene.sandbox().await?.id;
+    let listed = listed(scene).await?;
+    match listed.iter().find(|info| info.sandbox == id) {
+        Some(info) if info.state == SandboxState::Running => Ok(()),
+        Some(info) => Err(Failure::failed("the state running", format!("{:?}", info.state))),
+        None => Err(Failure::failed(
+            format!("{id} in the list"),
+            format!("{} others", listed.len()),
+        )),
+    }
+}
+
+async fn not_listed(scene: &mut Scene) -> StepResult {
+    let id = scene.notes.name.clone().unwrap_or_default();
+    match listed(scene).await?.iter().find(|info| info.sandbox == id) {
+        None => Ok(()),
+        Some(info) => Err(Failure::failed(
+            format!("{id} not to be listed"),
+            format!("it is, as {:?}", info.state),
+        )),
+    }
+}
+
+async fn inspect(scene: &mut Scene) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let answer = scene
+        .client()
+        .await?
+        .call::<method::Inspect>(&SandboxRef { sandbox }, patience)
+        .await;
+    if let Some(info) = scene.answer(answer)? {
+        scene.notes.value = serde_json::to_value(info).ok();
+    }
+    Ok(())
+}
+
+async fn described_truly(scene: &mut Scene) -> StepResult {
+    if let Some(refusal) = scene.refusal.clone() {
+        return Err(refusal.into());
+    }
+    let value = scene.notes.value.clone().unwrap_or_default();
+    let info: SandboxInfo =
+        serde_json::from_value(value).map_err(|_| Failure::suite("nothing was inspected"))?;
+    let id = scene.sandbox().await?.id;
+    if info.sandbox != id {
+        return Err(Failure::failed(format!("the id {id}"), info.sandbox));
+    }
+    if info.state != SandboxState::Running {
+        return Err(Failure::failed("the state running", format!("{:?}", info.state)));
+    }
+    let Some(cwd) = info.cwd else {
+        return Err(Failure::failed(
+            "the directory that commands start in",
+            "none is told",
+        ));
+    };
+    let real = scene
+        .observe(format!("cd {} && pwd -P", shell::word(cwd.as_bytes())))
+        .await?;
+    let start = scene.observe("pwd -P").await?;
+    if real == start {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        start.escape_ascii().to_string(),
+        real.escape_ascii().to_string(),
+    ))
+}
+
+/// Leaves a file in the first sandbox's working directory.
+pub(super) async fn file_in_first(scene: &mut Scene) -> StepResult {
+    let second = scene.own.pop();
+    let text = new_mark(scene).await;
+    let left = match text {
+        Ok(text) => scene.prepare(text).await.map(|_| ()),
+        Err(failure) => Err(failure),
+    };
+    scene.own.extend(second);
+    left
+}

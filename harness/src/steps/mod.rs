@@ -1,0 +1,18 @@
+//! The steps of the contract, in folders as the features are.
+
+mod contract;
+mod exec;
+mod files;
+mod general;
+mod lifecycle;
+
+use crate::step::StepList;
+
+/// Registers every step.
+pub(crate) fn register(steps: &mut StepList) {
+    general::register(steps);
+    contract::register(steps);
+    lifecycle::register(steps);
+    exec::register(steps);
+    files::register(steps);
+}

@@ -1,0 +1,212 @@
+//! What is tested: a backend behind its adapter.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use crate::near_miss::hint;
+
+/// A backend behind its adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Its name, unique in a run.
+    pub name: String,
+    /// The adapter: a program and its arguments.
+    pub adapter: Vec<OsString>,
+    /// Names of the variables that the adapter needs; nothing else of the caller's environment reaches it, but for what
+    /// says where and who one is.
+    pub environment: Vec<String>,
+    /// The folder that the adapter starts in; the caller's own when not given.
+    pub directory: Option<PathBuf>,
+    /// The file of expected failures.
+    pub expectations: Option<PathBuf>,
+    /// How a person names it on the command line.
+    pub argument: String,
+}
+
+/// A subject's file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    name: String,
+    adapter: Vec<String>,
+    #[serde(default)]
+    environment: Vec<String>,
+    #[serde(default)]
+    expectations: Option<PathBuf>,
+}
+
+/// The keys of a manifest, for near misses.
+const KEYS: [&str; 4] = ["adapter", "environment", "expectations", "name"];
+
+/// A subject that cannot be used. Every kind is a usage error.
+#[derive(Debug, thiserror::Error)]
+pub enum SubjectError {
+    /// The name is none of the built-in ones and no file.
+    #[error("there is no subject {name:?}{hint}; name one of {}, or the path of a manifest (a .toml file)", known.join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        hint: String,
+        /// The built-in subjects.
+        known: Vec<String>,
+    },
+    /// The file cannot be read.
+    #[error("failed to read the manifest {path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is no manifest.
+    #[error(
+        "{path}:{line}:{column}: {problem}; a manifest has the keys name and adapter (a list: program and arguments), and may have environment (names of variables) and expectations (a path)"
+    )]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        line: usize,
+        /// Where.
+        column: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Subject {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// [`SubjectError`] with the place.
+    pub fn load(path: &Path) -> Result<Self, SubjectError> {
+        let unreadable = |source| SubjectError::Unreadable {
+            path: path.to_owned(),
+            source,
+        };
+        let text = fs::read_to_string(path).map_err(unreadable)?;
+        let broken = |offset: usize, problem: String| {
+            let before = &text[..text.floor_char_boundary(offset)];
+            let line = before.matches('\n').count() + 1;
+            let column = before
+                .chars()
+                .rev()
+                .take_while(|character| *character != '\n')
+                .count()
+                + 1;
+            SubjectError::Broken {
+                path: path.to_owned(),
+                line,
+                column,
+                problem,
+            }
+        };
+        let manifest: Manifest = toml::from_str(&text).map_err(|error| {
+            let message = error.message();
+            let unknown = message
+                .strip_prefix("unknown field `")
+                .and_then(|rest| rest.split('`').next());
+            let hint = unknown.map(|key| hint(key, KEYS)).unwrap_or_default();
+            broken(
+                error.span().map_or(0, |span| span.start),
+                format!("{message}{hint}"),
+            )
+        })?;
+        if manifest.adapter.first().is_none_or(String::is_empty) {
+            return Err(broken(
+                text.find("adapter").unwrap_or(0),
+                "adapter names no program".into(),
+            ));
+        }
+        let is_name = |name: &str| {
+            !name.is_empty()
+                && name.len() <= 64
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte))
+        };
+        if !is_name(&manifest.name) {
+            let problem = "name is not made of 1 to 64 letters, digits, -, _, . and +".into();
+            return Err(broken(text.find("name").unwrap_or(0), problem));
+        }
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        Ok(Self {
+            name: manifest.name,
+            adapter: manifest.adapter.into_iter().map(OsString::from).collect(),
+            environment: manifest.environment,
+            directory: Some(folder.to_owned()),
+            expectations: manifest.expectations.map(|file| folder.join(file)),
+            argument: path.display().to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Subject, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("subject.toml");
+        fs::write(&path, text).unwrap();
+        Subject::load(&path).map_err(|error| {
+            error
+                .to_string()
+                .replace(&path.display().to_string(), "subject.toml")
+        })
+    }
+
+    #[test]
+    fn a_manifest_names_an_adapter() {
+        let subject =
+            load("name = \"mine\"\nadapter = [\"python3\", \"adapter.py\"]\nenvironment = [\"MY_TOKEN\"]")
+                .unwrap();
+        assert_eq!(subject.adapter, ["python3", "adapter.py"]);
+        assert_eq!(subject.environment, ["MY_TOKEN"]);
+    }
+
+    #[test]
+    fn a_broken_manifest_is_told_with_its_place() {
+        for (text, place, problem) in [
+            (
+                "name = \"x\"\nadaptor = []",
+                "subject.toml:2:1: ",
+                "did you mean `adapter`?",
+            ),
+            (
+                "name = \"x\"\nadapter = []",
+                "subject.toml:2:1: ",
+                "names no program",
+            ),
+            (
+                "name = \"a b\"\nadapter = [\"x\"]",
+                "subject.toml:1:1: ",
+                "letters",
+            ),
+            ("name = ", "subject.toml:1:", ""),
+            ("", "subject.toml:1:1: ", "missing field `name`"),
+        ] {
+            let error = load(text).unwrap_err();
+            assert!(
+                error.starts_with(place) && error.contains(problem),
+                "{text:?}: {error}"
+            );
+        }
+        assert!(
+            Subject::load(Path::new("no/such.toml"))
+                .unwrap_err()
+                .to_string()
+                .contains("no/such.toml")
+        );
+    }
+}

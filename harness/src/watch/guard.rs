@@ -1,0 +1,128 @@
+//! Runs an adapter and sees to its end: when the adapter ends, when its caller goes away, or when it is asked to, every
+//! process that the adapter has left behind is ended, too.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io,
+    os::{fd::AsFd, unix::process::ExitStatusExt as _},
+    path::Path,
+    process::{Child, Command, ExitStatus},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_child_subreaper},
+};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::{descendants, scratch};
+
+/// How long an adapter may take to end when its caller has gone.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How long an adapter may take to end when it is asked to by a signal.
+const SIGNAL_GRACE: Duration = Duration::from_secs(2);
+
+/// How often children that were left to this process are reaped.
+const REAP: Duration = Duration::from_secs(1);
+
+/// Runs `command` with this process's streams, in a run whose scratch folder is `scratch`, and returns its exit code.
+///
+/// # Errors
+/// The command cannot be started, or the system refuses what is needed to watch it.
+pub fn guard(scratch: &Path, command: &[OsString]) -> io::Result<u8> {
+    // As long as this lock is held the janitor does not touch the scratch folder.
+    let _lock = scratch::hold(scratch)?;
+    set_child_subreaper(Pid::from_raw(1))?;
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, asked.clone())?;
+    }
+    let (program, arguments) = command
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no adapter was named"))?;
+    let mut child = Command::new(program).args(arguments).spawn().map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("failed to start {}: {error}", program.to_string_lossy()),
+        )
+    })?;
+    // The adapter's output ends when the adapter does, and not when this process does.
+    rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
+    let status = watch(&mut child, &asked)?;
+    let left = descendants::end_all()?;
+    if left > 0 {
+        eprintln!("herm guard: ended {left} processes that the adapter had left behind");
+    }
+    Ok(code_of(status))
+}
+
+/// Waits for the end of the adapter, and brings it about when it is due.
+fn watch(child: &mut Child, asked: &AtomicBool) -> io::Result<Option<ExitStatus>> {
+    let id = Pid::from_child(child);
+    let handle = pidfd_open(id, PidfdFlags::empty())?;
+    let stdin = io::stdin();
+    let mut until: Option<Instant> = None;
+    let mut told = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if asked.load(Ordering::SeqCst) && !told {
+            told = true;
+            let _ = kill_process(id, Signal::TERM);
+            until = Some(Instant::now() + SIGNAL_GRACE);
+        }
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            let _ = kill_process(id, Signal::KILL);
+            return child.wait().map(Some);
+        }
+        descendants::reap_ended(id);
+        if wait(
+            &handle,
+            until.is_none().then_some(stdin.as_fd()),
+            left.unwrap_or(REAP).min(REAP),
+        )? {
+            until = Some(Instant::now() + GRACE);
+        }
+    }
+}
+
+/// Waits for the adapter's end, a signal or a while. Says whether the caller has gone: the writing end of the adapter's
+/// input is closed. Nothing is read from it.
+fn wait(handle: &impl AsFd, input: Option<impl AsFd>, time: Duration) -> io::Result<bool> {
+    let time = Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(1),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    };
+    let mut watched = vec![PollFd::new(handle, PollFlags::IN)];
+    if let Some(input) = &input {
+        watched.push(PollFd::new(input, PollFlags::empty()));
+    }
+    match poll(&mut watched, Some(&time)) {
+        Ok(_) => {
+            let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+            Ok(watched
+                .get(1)
+                .is_some_and(|input| input.revents().intersects(gone)))
+        }
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn code_of(status: Option<ExitStatus>) -> u8 {
+    let code = status.and_then(|status| {
+        status
+            .code()
+            .or_else(|| status.signal().map(|signal| 128 + signal))
+    });
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}

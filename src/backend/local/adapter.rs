@@ -1,0 +1,379 @@
+//! The backend as the protocol sees it.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use herm_protocol::{
+    Adapter, ByteString, Error, ErrorKind, Execution, Finished, Progress,
+    exec::RunParams,
+    file::{
+        ChmodParams, DirectoryListing, FileContent, FileInfo, MoveParams, PathParams, ReadParams,
+        RemoveParams, WriteParams,
+    },
+    initialize::{InitializeParams, Initialized, Preflight, Problem},
+    ledger::{Ledger, LedgerItem},
+    sandbox::{
+        CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxState,
+    },
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    task::JoinSet,
+};
+
+use super::{check, declaration, environment, open, run, run::Ground, sandbox::Sandbox, shell::Shell};
+use crate::{
+    caller::{Control, Input, Output},
+    files,
+};
+
+/// How long an operation on files may take; a file system that hangs must not hang the caller.
+const FILE_LIMIT: Duration = Duration::from_mins(1);
+
+/// The local backend. Clones are the same backend.
+#[derive(Clone, Debug)]
+pub struct LocalBackend(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    ground: Ground,
+    place: Mutex<Place>,
+    sandboxes: Mutex<Sandboxes>,
+}
+
+/// Where sandboxes are made.
+#[derive(Clone, Debug)]
+struct Place {
+    run: String,
+    scratch: PathBuf,
+}
+
+#[derive(Debug, Default)]
+struct Sandboxes {
+    shut_down: bool,
+    open: HashMap<String, Arc<Sandbox>>,
+}
+
+impl LocalBackend {
+    /// A backend that makes its sandboxes in the system's directory for temporary files, until `initialize` names
+    /// another. It looks once for the shell and at this process's variables.
+    #[must_use]
+    pub fn new() -> Self {
+        let environment = environment::base(std::env::vars_os());
+        let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
+        let shell = search.and_then(|search| Shell::find(search));
+        Self(Arc::new(Inner {
+            ground: Ground {
+                shell,
+                environment,
+                guard: Arc::default(),
+            },
+            place: Mutex::new(Place {
+                run: String::new(),
+                scratch: std::env::temp_dir(),
+            }),
+            sandboxes: Mutex::default(),
+        }))
+    }
+
+    /// What this backend says of itself on this machine.
+    #[must_use]
+    pub fn declaration(&self) -> Initialized {
+        let shell = self.0.ground.shell.as_ref();
+        declaration(shell.map_or("posix", |shell| shell.choice))
+    }
+
+    /// Runs a command to its end, as [`Adapter::run`] does, for a caller in this process.
+    ///
+    /// # Errors
+    /// As [`Adapter::run`]: nothing ran then.
+    pub async fn execute(
+        &self,
+        params: RunParams,
+        output: impl Output,
+        input: impl Input,
+        control: impl Control,
+    ) -> Result<Finished, Error> {
+        check::command(&params)?;
+        let sandbox = self.sandbox(&params.sandbox)?;
+        run::run(&sandbox, self.0.ground.clone(), params, output, input, control).await
+    }
+
+    fn sandbox(&self, id: &str) -> Result<Arc<Sandbox>, Error> {
+        let found = self.sandboxes().open.get(id).cloned();
+        found.ok_or_else(|| Error::sandbox_not_found(id))
+    }
+
+    fn sandboxes(&self) -> MutexGuard<'_, Sandboxes> {
+        self.0.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.0.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a sandbox; it is forgotten when nothing of it is left.
+    async fn end(&self, id: &str) -> Result<Closed, Error> {
+        let Ok(sandbox) = self.sandbox(id) else {
+            return Ok(Closed { existed: false });
+        };
+        sandbox.close().await?;
+        let existed = self.sandboxes().open.remove(id).is_some();
+        Ok(Closed { existed })
+    }
+
+    /// Does something with a path of a sandbox where it may block.
+    async fn with_path<T: Send + 'static>(
+        &self,
+        sandbox: &str,
+        path: &ByteString,
+        work: impl FnOnce(PathBuf) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let sandbox = self.sandbox(sandbox)?;
+        check::path("path", path)?;
+        let path = sandbox.resolve(path);
+        let resource = path.to_string_lossy().into_owned();
+        blocking(&resource, move || work(path)).await
+    }
+}
+
+impl Default for LocalBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Does something that may block, within the limit for operations on files.
+async fn blocking<T: Send + 'static>(
+    resource: &str,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let work = tokio::task::spawn_blocking(work);
+    let Ok(done) = tokio::time::timeout(FILE_LIMIT, work).await else {
+        let message = format!("the file system did not answer for {resource} within {FILE_LIMIT:?}");
+        let error = Error::new(ErrorKind::TimedOut, resource, message);
+        return Err(
+            error.with_fix("see whether the file system still answers; the operation may yet be done")
+        );
+    };
+    done.map_err(|error| Error::internal("work on files", error))?
+}
+
+fn describe(sandbox: &Sandbox) -> SandboxInfo {
+    SandboxInfo {
+        sandbox: sandbox.id.clone(),
+        key: None,
+        state: SandboxState::Running,
+        cwd: Some(sandbox.cwd.as_path().into()),
+    }
+}
+
+#[async_trait]
+impl Adapter for LocalBackend {
+    async fn initialize(&self, params: InitializeParams) -> Result<Initialized, Error> {
+        // A parent may have left SIGCHLD ignored, and then the system keeps no exit status. A handler undoes that.
+        let _ = signal(SignalKind::child()).map_err(|error| Error::internal("handle SIGCHLD", error))?;
+        let mut place = self.place();
+        place.run = params.run;
+        if !params.scratch.is_empty() {
+            place.scratch = params.scratch.into();
+        }
+        Ok(self.declaration())
+    }
+
+    async fn preflight(&self) -> Result<Preflight, Error> {
+        let mut problems = Vec::new();
+        if self.0.ground.shell.is_none() {
+            problems.push(Problem {
+                what: "neither bash nor sh is in PATH".into(),
+                fix: "install bash, or put its directory into PATH".into(),
+            });
+        }
+        let proc_is_there = tokio::fs::try_exists("/proc/self/stat").await.unwrap_or(false);
+        if !proc_is_there {
+            problems.push(Problem {
+                what: "/proc is not mounted, so the end of a process group cannot be seen".into(),
+                fix: "mount it: mount -t proc proc /proc".into(),
+            });
+        }
+        let scratch = self.place().scratch.clone();
+        if !tokio::fs::metadata(&scratch)
+            .await
+            .is_ok_and(|metadata| metadata.is_dir())
+        {
+            problems.push(Problem {
+                what: format!(
+                    "the directory {} for sandboxes is not there",
+                    scratch.to_string_lossy()
+                ),
+                fix: "make it, or set TMPDIR to another".into(),
+            });
+        }
+        Ok(Preflight { problems })
+    }
+
+    async fn open(&self, params: OpenParams, _: Progress) -> Result<Opened, Error> {
+        self.open_sandbox(params).await
+    }
+
+    async fn close(&self, params: CloseParams) -> Result<Closed, Error> {
+        match params.how {
+            CloseHow::Destroy => self.end(&params.sandbox).await,
+            CloseHow::Detach => Err(Error::unsupported("how: detach")),
+            CloseHow::Stop => Err(Error::unsupported("how: stop")),
+        }
+    }
+
+    async fn run(&self, params: RunParams, execution: Execution) -> Result<Finished, Error> {
+        let Execution {
+            output,
+            input,
+            control,
+        } = execution;
+        self.execute(params, output, input, control).await
+    }
+
+    async fn list(&self) -> Result<SandboxList, Error> {
+        let mut sandboxes: Vec<_> = self
+            .sandboxes()
+            .open
+            .values()
+            .map(|sandbox| describe(sandbox))
+            .collect();
+        sandboxes.sort_by(|left, right| left.sandbox.cmp(&right.sandbox));
+        Ok(SandboxList { sandboxes })
+    }
+
+    async fn inspect(&self, params: SandboxRef) -> Result<SandboxInfo, Error> {
+        self.sandbox(&params.sandbox).map(|sandbox| describe(&sandbox))
+    }
+
+    async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
+        let (offset, length) = (params.offset, params.length);
+        self.with_path(&params.sandbox, &params.path, move |path| {
+            files::read(&path, offset, length)
+        })
+        .await
+    }
+
+    async fn write_file(&self, params: WriteParams) -> Result<(), Error> {
+        let data = params.data;
+        self.with_path(&params.sandbox, &params.path, move |path| {
+            files::write(&path, data.as_bytes())
+        })
+        .await
+    }
+
+    async fn stat_file(&self, params: PathParams) -> Result<FileInfo, Error> {
+        self.with_path(&params.sandbox, &params.path, |path| files::stat(&path))
+            .await
+    }
+
+    async fn list_directory(&self, params: PathParams) -> Result<DirectoryListing, Error> {
+        self.with_path(&params.sandbox, &params.path, |path| files::list_directory(&path))
+            .await
+    }
+
+    async fn remove_file(&self, params: RemoveParams) -> Result<(), Error> {
+        let recursive = params.recursive;
+        self.with_path(&params.sandbox, &params.path, move |path| {
+            files::remove(&path, recursive)
+        })
+        .await
+    }
+
+    async fn make_directory(&self, params: PathParams) -> Result<(), Error> {
+        self.with_path(&params.sandbox, &params.path, |path| files::make_directory(&path))
+            .await
+    }
+
+    async fn move_file(&self, params: MoveParams) -> Result<(), Error> {
+        check::path("to", &params.to)?;
+        let to = self.sandbox(&params.sandbox)?.resolve(&params.to);
+        self.with_path(&params.sandbox, &params.from, move |from| {
+            files::move_path(&from, &to)
+        })
+        .await
+    }
+
+    async fn change_mode(&self, params: ChmodParams) -> Result<(), Error> {
+        let mode = params.mode;
+        self.with_path(&params.sandbox, &params.path, move |path| {
+            files::change_mode(&path, mode)
+        })
+        .await
+    }
+
+    async fn ledger(&self) -> Result<Ledger, Error> {
+        let sandboxes: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        let mut items = Vec::new();
+        for sandbox in sandboxes {
+            items.push(LedgerItem {
+                kind: "directory".into(),
+                id: sandbox.directory.to_string_lossy().into_owned(),
+            });
+            items.extend(sandbox.processes().await.iter().map(|process| LedgerItem {
+                kind: "process".into(),
+                id: format!("{}:{}", process.pid, process.start_time),
+            }));
+        }
+        items.sort();
+        Ok(Ledger { items })
+    }
+
+    async fn shutdown(&self) {
+        let ids: Vec<_> = {
+            let mut sandboxes = self.sandboxes();
+            sandboxes.shut_down = true;
+            sandboxes.open.keys().cloned().collect()
+        };
+        let mut ends = JoinSet::new();
+        for id in ids {
+            let backend = self.clone();
+            ends.spawn(async move { backend.end(&id).await });
+        }
+        for end in ends.join_all().await {
+            if let Err(error) = end {
+                eprintln!("herm-local: {error}");
+            }
+        }
+        self.0.ground.guard.dismiss().await;
+    }
+}
+
+impl LocalBackend {
+    /// Opens a sandbox, as [`Adapter::open`] does, for a caller in this process.
+    ///
+    /// # Errors
+    /// As [`Adapter::open`]: nothing was made then.
+    pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
+        let Place { run, scratch } = self.place().clone();
+        let resource = scratch.to_string_lossy().into_owned();
+        let guard = self.0.ground.guard.clone();
+        let sandbox = blocking(&resource, move || open::make(params, &run, &scratch, &guard)).await?;
+        let opened = open::opened(&sandbox);
+        let sandbox = Arc::new(sandbox);
+        let refused = {
+            let mut sandboxes = self.sandboxes();
+            if !sandboxes.shut_down {
+                sandboxes.open.insert(sandbox.id.clone(), sandbox.clone());
+            }
+            sandboxes.shut_down
+        };
+        if refused {
+            sandbox.close().await?;
+            let error = Error::new(
+                ErrorKind::Unavailable,
+                "sandbox.open",
+                "the backend is shutting down",
+            );
+            return Err(error.with_fix("start the backend again"));
+        }
+        Ok(opened)
+    }
+}

@@ -1,0 +1,254 @@
+//! Whether what a caller asks can be done at all. Everything here is answered before anything is started or made.
+
+use herm_protocol::{
+    ByteString, Error,
+    exec::{Command, RunParams},
+    sandbox::{Network, SandboxSpec, Variable},
+};
+
+/// The longest argument or variable that the system takes, in bytes with its final NUL: 32 pages (execve(2)).
+pub(super) const LONGEST_STRING: usize = 128 * 1024;
+
+/// Checks a command.
+///
+/// # Errors
+/// An invalid argument names its field; an option that this backend does not have is unsupported.
+pub(super) fn command(params: &RunParams) -> Result<(), Error> {
+    if params.user.is_some() {
+        return Err(Error::unsupported("user"));
+    }
+    if params.pty.is_some() {
+        return Err(Error::unsupported("pty"));
+    }
+    if params.detach {
+        return Err(Error::unsupported("detach"));
+    }
+    match &params.command {
+        Command::Argv(arguments) => argument_list(arguments)?,
+        Command::Shell(text) => no_nul("command.shell", text)?,
+    }
+    if let Some(cwd) = &params.cwd {
+        path("cwd", cwd)?;
+    }
+    variables("env", &params.env)
+}
+
+fn argument_list(arguments: &[ByteString]) -> Result<(), Error> {
+    let Some(program) = arguments.first() else {
+        return Err(Error::invalid_argument(
+            "command.argv",
+            "is empty; its first element names the program",
+        ));
+    };
+    if program.is_empty() {
+        return Err(Error::invalid_argument(
+            "command.argv[0]",
+            "is empty; it names the program",
+        ));
+    }
+    for (index, argument) in arguments.iter().enumerate() {
+        let field = format!("command.argv[{index}]");
+        no_nul(&field, argument)?;
+        not_too_long(&field, argument.len())?;
+    }
+    Ok(())
+}
+
+/// Checks variables; `field` is the name of their list.
+///
+/// # Errors
+/// An invalid argument names the variable's place in the list.
+pub(super) fn variables(field: &str, variables: &[Variable]) -> Result<(), Error> {
+    for (index, Variable { name, value }) in variables.iter().enumerate() {
+        let name_field = format!("{field}[{index}].name");
+        if name.is_empty() {
+            return Err(Error::invalid_argument(name_field, "is empty"));
+        }
+        if name.as_bytes().contains(&b'=') {
+            return Err(Error::invalid_argument(name_field, "has a \"=\" in it"));
+        }
+        no_nul(&name_field, name)?;
+        let value_field = format!("{field}[{index}].value");
+        no_nul(&value_field, value)?;
+        not_too_long(&value_field, name.len() + 1 + value.len())?;
+    }
+    Ok(())
+}
+
+/// Checks a path.
+///
+/// # Errors
+/// An invalid argument names the field.
+pub(super) fn path(field: &str, path: &ByteString) -> Result<(), Error> {
+    if path.is_empty() {
+        return Err(Error::invalid_argument(field, "is empty"));
+    }
+    no_nul(field, path)
+}
+
+fn no_nul(field: &str, text: &ByteString) -> Result<(), Error> {
+    if text.has_nul() {
+        return Err(Error::invalid_argument(
+            field,
+            "has a NUL byte in it, which the system cannot pass on",
+        ));
+    }
+    Ok(())
+}
+
+fn not_too_long(field: &str, length: usize) -> Result<(), Error> {
+    if length >= LONGEST_STRING {
+        let problem = format!(
+            "has {length} bytes, and the system takes fewer than {LONGEST_STRING}; \
+             put the data in a file or on standard input"
+        );
+        return Err(Error::invalid_argument(field, problem));
+    }
+    Ok(())
+}
+
+/// Checks what a sandbox shall be like.
+///
+/// # Errors
+/// A part whose capability this backend does not declare is unsupported; an invalid argument names its field.
+pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec) -> Result<(), Error> {
+    let limits = &spec.limits;
+    let unsupported = [
+        (key.is_some(), "attach"),
+        (spec.image.is_some(), "image"),
+        (!spec.mounts.is_empty(), "mounts"),
+        (matches!(spec.network, Some(Network::None)), "network_none"),
+        (
+            matches!(spec.network, Some(Network::Allow { .. })),
+            "network_allow",
+        ),
+        (limits.memory_bytes.is_some(), "limits_memory"),
+        (limits.pids.is_some(), "limits_pids"),
+        (limits.cpu_millis.is_some(), "limits_cpu"),
+        (limits.disk_bytes.is_some(), "limits_disk"),
+        (spec.user.is_some(), "user"),
+    ];
+    if let Some((_, what)) = unsupported.iter().find(|(asked, _)| *asked) {
+        return Err(Error::unsupported(*what));
+    }
+    if let Some(cwd) = &spec.cwd {
+        path("spec.cwd", cwd)?;
+        if cwd.as_bytes()[0] != b'/' {
+            return Err(Error::invalid_argument(
+                "spec.cwd",
+                format!("is not absolute: {cwd:?}"),
+            ));
+        }
+    }
+    variables("spec.env", &spec.env)
+}
+
+#[cfg(test)]
+mod tests {
+    use herm_protocol::{
+        ErrorKind,
+        sandbox::{Mount, ResourceLimits},
+    };
+
+    use super::*;
+
+    fn refusal(change: impl FnOnce(&mut RunParams)) -> (ErrorKind, String) {
+        let mut params = RunParams::new("s", "e", Command::Shell("true".into()));
+        change(&mut params);
+        let error = command(&params).unwrap_err();
+        (error.kind(), error.data.resource.unwrap())
+    }
+
+    fn argv(arguments: &[&str]) -> Command {
+        Command::Argv(arguments.iter().map(|argument| (*argument).into()).collect())
+    }
+
+    #[test]
+    fn what_cannot_be_passed_on_is_refused_by_the_name_of_its_field() {
+        let long = "x".repeat(LONGEST_STRING);
+        for (command, field) in [
+            (argv(&[]), "command.argv"),
+            (argv(&["", "a"]), "command.argv[0]"),
+            (argv(&["a", "b\0"]), "command.argv[1]"),
+            (argv(&["a", "b", &long]), "command.argv[2]"),
+            (Command::Shell("a\0b".into()), "command.shell"),
+        ] {
+            let refused = refusal(|params| params.command = command);
+            assert_eq!(refused, (ErrorKind::InvalidArgument, field.to_owned()));
+        }
+        for (name, value, field) in [
+            ("", "v", "env[1].name"),
+            ("A=B", "v", "env[1].name"),
+            ("A\0", "v", "env[1].name"),
+            ("A", "v\0", "env[1].value"),
+            ("A", &long, "env[1].value"),
+        ] {
+            let refused = refusal(|params| {
+                params.env = vec![Variable::new("OK", ""), Variable::new(name, value)];
+            });
+            assert_eq!(refused, (ErrorKind::InvalidArgument, field.to_owned()));
+        }
+        for cwd in ["", "/a\0"] {
+            let refused = refusal(|params| params.cwd = Some(cwd.into()));
+            assert_eq!(refused, (ErrorKind::InvalidArgument, "cwd".to_owned()));
+        }
+    }
+
+    #[test]
+    fn empty_arguments_empty_values_and_long_text_are_fine() {
+        let mut params = RunParams::new("s", "e", argv(&["a", "", "b"]));
+        params.env = vec![
+            Variable::new("A", ""),
+            Variable::new("not-an-identifier()", "v=w"),
+        ];
+        assert_eq!(command(&params), Ok(()));
+        params.command = Command::Shell("x".repeat(2 * LONGEST_STRING).into());
+        assert_eq!(command(&params), Ok(()));
+        params.command = Command::Shell("".into());
+        assert_eq!(command(&params), Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_declared_is_unsupported() {
+        let limits = |change: fn(&mut ResourceLimits)| {
+            let mut spec = SandboxSpec::default();
+            change(&mut spec.limits);
+            spec
+        };
+        let mount = Mount {
+            source: "/a".into(),
+            target: "/b".into(),
+            read_only: true,
+        };
+        let base = SandboxSpec::default;
+        #[rustfmt::skip]
+        let specs = [
+            ("image", SandboxSpec { image: Some("i".into()), ..base() }),
+            ("mounts", SandboxSpec { mounts: vec![mount], ..base() }),
+            ("network_none", SandboxSpec { network: Some(Network::None), ..base() }),
+            ("network_allow", SandboxSpec { network: Some(Network::Allow { hosts: vec![] }), ..base() }),
+            ("limits_memory", limits(|limits| limits.memory_bytes = Some(1))),
+            ("limits_pids", limits(|limits| limits.pids = Some(1))),
+            ("limits_cpu", limits(|limits| limits.cpu_millis = Some(1))),
+            ("limits_disk", limits(|limits| limits.disk_bytes = Some(1))),
+            ("user", SandboxSpec { user: Some("u".into()), ..base() }),
+        ];
+        for (what, asked) in specs {
+            let error = spec(None, &asked).unwrap_err();
+            assert_eq!(
+                (error.kind(), error.data.resource),
+                (ErrorKind::Unsupported, Some(what.into()))
+            );
+        }
+        assert_eq!(
+            spec(Some("k"), &base()).unwrap_err().kind(),
+            ErrorKind::Unsupported
+        );
+        let plain = SandboxSpec {
+            network: Some(Network::Default),
+            cwd: Some("/tmp".into()),
+            ..base()
+        };
+        assert_eq!(spec(None, &plain), Ok(()));
+    }
+}

@@ -1,0 +1,66 @@
+//! What this backend says of itself.
+
+use herm_protocol::{
+    VERSION,
+    initialize::{Initialized, Limits},
+};
+
+/// The name of the backend, as in `terminal.backend`.
+pub const BACKEND: &str = "local";
+
+/// How commands are run: by this process itself, with no resident.
+pub const MODE: &str = "native";
+
+/// How many requirements may be tested at the same time.
+const PARALLELISM: u32 = 8;
+
+const CAPABILITIES: &[&str] = &[
+    "argv",
+    "cancel",
+    "concurrency",
+    "cwd",
+    "env",
+    "files",
+    "inspect",
+    "list",
+    "signal",
+    "stdin",
+    "stdin_stream",
+    "streams_apart",
+    "timeout",
+];
+
+const CHOICES: &[(&str, &str)] = &[
+    ("kill_scope", "group"),
+    ("latency", "local"),
+    ("missing_parent", "create"),
+    ("overwrite", "replace"),
+    ("relative_path", "workdir"),
+    ("remove_missing", "error"),
+    ("state", "none"),
+    ("stream_bytes", "exact"),
+    ("streams", "apart"),
+    // A deadline of 0 is none.
+    ("zero_timeout", "none"),
+];
+
+/// The answer to `initialize` on a machine with that variant of the choice `shell`.
+#[must_use]
+pub fn declaration(shell: &str) -> Initialized {
+    let choices = CHOICES.iter().copied().chain([("shell", shell)]);
+    Initialized {
+        protocol: VERSION.into(),
+        name: "herm-local".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        homepage: None,
+        backend: Some(BACKEND.into()),
+        mode: Some(MODE.into()),
+        emulated: false,
+        capabilities: CAPABILITIES.iter().map(|&name| name.into()).collect(),
+        choices: choices
+            .map(|(name, variant)| (name.into(), variant.into()))
+            .collect(),
+        limits: Limits::default(),
+        parallelism: PARALLELISM,
+    }
+}

@@ -1,0 +1,87 @@
+//! The variables that a command starts with.
+//!
+//! A command sees the few variables below, what the sandbox was opened with, and what the exec gives; later ones win.
+//! Nothing else of this process is passed on: its environment holds the agent's secrets. On this backend that is no
+//! protection against a command that looks for them, since it runs as the same user and can read this process.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt as _,
+    path::Path,
+};
+
+use herm_protocol::sandbox::Variable;
+
+/// What a command may know of this process: who and where the user is, which language, which clock. `SHELL` and `TERM`
+/// are not here: no command runs in the user's own shell or on the user's terminal.
+const PASSED_ON: &[&str] = &["HOME", "LANG", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"];
+
+/// Every variable of a locale category starts so.
+const LOCALE: &str = "LC_";
+
+/// Where programs are looked for when this process has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A command's variables.
+pub(super) type Environment = BTreeMap<OsString, OsString>;
+
+/// The variables of this process that every command sees.
+pub(super) fn base(own: impl Iterator<Item = (OsString, OsString)>) -> Environment {
+    let mut base: Environment = own.filter(|(name, _)| is_passed_on(name)).collect();
+    base.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
+    base
+}
+
+fn is_passed_on(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(LOCALE.as_bytes()) || PASSED_ON.iter().any(|passed| name == *passed)
+}
+
+/// The variables of one exec: the base, the sandbox's, the exec's, and the directory that it starts in.
+pub(super) fn of_exec(base: Environment, sandbox: &[Variable], exec: &[Variable], cwd: &Path) -> Environment {
+    let mut environment = base;
+    for variable in sandbox.iter().chain(exec) {
+        environment.insert(variable.name.to_os_string(), variable.value.to_os_string());
+    }
+    // A shell corrects a wrong PWD; other programs believe it.
+    environment.insert("PWD".into(), cwd.into());
+    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(names: &[&str]) -> Environment {
+        base(names.iter().map(|name| (OsString::from(name), "own".into())))
+    }
+
+    #[test]
+    fn only_what_is_named_is_passed_on() {
+        let base = own(&[
+            "HOME",
+            "LC_ALL",
+            "AWS_SECRET_ACCESS_KEY",
+            "PATHS",
+            "XLC_ALL",
+            "PWD",
+            "OLDPWD",
+            "SHELL",
+        ]);
+        let names: Vec<_> = base.keys().map(|name| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["HOME", "LC_ALL", "PATH"]);
+        assert_eq!(base[OsStr::new("PATH")], DEFAULT_PATH);
+    }
+
+    #[test]
+    fn the_exec_wins_over_the_sandbox_and_the_sandbox_over_the_base() {
+        let sandbox = [Variable::new("HOME", "sandbox"), Variable::new("A", "sandbox")];
+        let exec = [Variable::new("A", "exec"), Variable::new("PWD", "/wrong")];
+        let all = of_exec(own(&["HOME", "TZ"]), &sandbox, &exec, Path::new("/right"));
+        let value = |name: &str| all[OsStr::new(name)].to_str().unwrap();
+        assert_eq!(
+            [value("TZ"), value("HOME"), value("A"), value("PWD")],
+            ["own", "sandbox", "exec", "/right"]
+        );
+    }
+}

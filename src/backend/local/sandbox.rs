@@ -1,0 +1,166 @@
+//! A sandbox: a private directory, and everything that runs in it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use herm_protocol::{ByteString, Error, ErrorKind, sandbox::Variable};
+use tokio::sync::watch;
+
+use super::{group::Group, guard::Held, process_table::Process};
+use crate::files::remove_tree;
+
+/// How long a close waits until everything of the sandbox is gone.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
+/// A sandbox of the local backend.
+#[derive(Debug)]
+pub(super) struct Sandbox {
+    pub(super) id: String,
+    /// The private directory, removed on close.
+    pub(super) directory: PathBuf,
+    /// Where commands start.
+    pub(super) cwd: PathBuf,
+    /// Variables of every command.
+    pub(super) env: Vec<Variable>,
+    activity: watch::Sender<Activity>,
+    groups: Mutex<Vec<Weak<Group>>>,
+    texts: AtomicU64,
+    _held: Held,
+}
+
+/// What goes on in a sandbox.
+#[derive(Clone, Copy, Debug, Default)]
+struct Activity {
+    closing: bool,
+    /// Commands that run, and groups that live on after their command.
+    inside: usize,
+}
+
+impl Sandbox {
+    pub(super) fn new(id: String, directory: PathBuf, cwd: PathBuf, env: Vec<Variable>, held: Held) -> Self {
+        Self {
+            id,
+            directory,
+            cwd,
+            env,
+            activity: watch::Sender::default(),
+            groups: Mutex::default(),
+            texts: AtomicU64::default(),
+            _held: held,
+        }
+    }
+
+    /// The directory of the sandbox's own that commands start in unless another was asked for.
+    pub(super) fn own_work(directory: &Path) -> PathBuf {
+        directory.join("work")
+    }
+
+    /// The path that a caller means: absolute, or from the directory that commands start in.
+    pub(super) fn resolve(&self, path: &ByteString) -> PathBuf {
+        self.cwd.join(path.to_path())
+    }
+
+    /// Makes the sandbox's own working directory again when a command has removed it; says whether it did.
+    pub(super) fn heal(&self) -> io::Result<bool> {
+        if self.cwd != Self::own_work(&self.directory) || fs::symlink_metadata(&self.cwd).is_ok() {
+            return Ok(false);
+        }
+        fs::create_dir(&self.cwd).map(|()| true)
+    }
+
+    /// A path in the private directory that was not used before.
+    pub(super) fn text_path(&self) -> PathBuf {
+        let number = self.texts.fetch_add(1, Ordering::Relaxed);
+        self.directory.join(format!("text-{number}.sh"))
+    }
+
+    /// Lets a command in; a sandbox that is closing takes none.
+    pub(super) fn admit(self: &Arc<Self>) -> Result<Admission, Error> {
+        let admitted = self.activity.send_if_modified(|activity| {
+            activity.inside += usize::from(!activity.closing);
+            !activity.closing
+        });
+        if admitted {
+            Ok(Admission(self.clone()))
+        } else {
+            Err(Error::sandbox_not_found(&self.id))
+        }
+    }
+
+    /// Every live process of the sandbox.
+    pub(super) async fn processes(&self) -> Vec<Process> {
+        let groups: Vec<_> = self.lock_groups().iter().filter_map(Weak::upgrade).collect();
+        let mut processes = Vec::new();
+        for group in groups {
+            processes.extend(group.members().await.unwrap_or_default());
+        }
+        processes
+    }
+
+    /// Ends everything that runs here, tells the callers, and removes the directory.
+    ///
+    /// # Errors
+    /// When something could not be ended or removed; closing again tries again.
+    pub(super) async fn close(&self) -> Result<(), Error> {
+        self.activity.send_modify(|activity| activity.closing = true);
+        let mut activity = self.activity.subscribe();
+        let empty = activity.wait_for(|activity| activity.inside == 0);
+        if tokio::time::timeout(CLOSE_LIMIT, empty).await.is_err() {
+            let left: Vec<_> = self.processes().await.iter().map(|process| process.pid).collect();
+            let message = format!("processes of sandbox {:?} could not be ended: {left:?}", self.id);
+            return Err(Error::new(ErrorKind::TimedOut, &self.id, message)
+                .with_fix("see what they wait for, and close again"));
+        }
+        let directory = self.directory.clone();
+        tokio::task::spawn_blocking(move || remove_tree(&directory))
+            .await
+            .map_err(io::Error::other)
+            .flatten()
+            .map_err(|error| {
+                let directory = self.directory.to_string_lossy();
+                let message = format!(
+                    "the directory {directory} of sandbox {:?} could not be removed: {error}",
+                    self.id
+                );
+                Error::new(ErrorKind::Internal, directory.clone(), message)
+                    .with_fix("remove what holds it, and close again")
+            })
+    }
+
+    fn lock_groups(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Group>>> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to run something in a sandbox; a close waits until all are given back.
+#[derive(Debug)]
+pub(super) struct Admission(Arc<Sandbox>);
+
+impl Admission {
+    /// Lists a group among those of the sandbox for as long as it is held.
+    pub(super) fn enlist(&self, group: &Arc<Group>) {
+        let mut groups = self.0.lock_groups();
+        groups.retain(|group| group.strong_count() > 0);
+        groups.push(Arc::downgrade(group));
+    }
+
+    /// Resolves when the sandbox is being closed.
+    pub(super) async fn closing(&self) {
+        let mut activity = self.0.activity.subscribe();
+        // The sender lives in the sandbox, which this keeps.
+        let _ = activity.wait_for(|activity| activity.closing).await;
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        self.0.activity.send_modify(|activity| activity.inside -= 1);
+    }
+}

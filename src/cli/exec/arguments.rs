@@ -1,0 +1,127 @@
+//! The command line of `herm exec`.
+
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    path::PathBuf,
+    time::Duration,
+};
+
+use clap::{
+    Args,
+    builder::{OsStringValueParser, TypedValueParser as _},
+};
+use herm_protocol::{exec::Command, sandbox::Variable};
+
+/// Run one command through the executor.
+///
+/// Its input, unless that is a terminal, and its output are passed through byte for byte as they come. The command does
+/// not see this process's environment, except for HOME, LANG, LC_*, LOGNAME, PATH, TMPDIR, TZ and USER.
+///
+/// When the command ends, what it left running in its process group ends too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  the command's own, when it ended by itself; 128 + N when signal N ended it
+  2    the command line cannot be used
+  4    the executor is broken
+  124  the deadline passed
+  126  the program or the directory cannot be used
+  127  the program or the shell is not there
+  130  interrupted (Ctrl-C); 129 and 143 for SIGHUP and SIGTERM; 141 when standard output was closed")]
+pub(in crate::cli) struct Arguments {
+    /// Where the command runs: local
+    #[arg(long, value_name = "NAME", default_value = herm::backend::local::BACKEND)]
+    pub(super) backend: String,
+    /// The directory that it starts in; the current one when not given
+    #[arg(long, value_name = "DIR")]
+    pub(super) cwd: Option<PathBuf>,
+    /// A variable that it sees; can be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(variable))]
+    pub(super) env: Vec<Variable>,
+    /// The deadline: a number with ms, s, m or h; 0s is none
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+    /// Print one JSON object with outcome and output instead of the output
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Text for the shell: bash, or sh where there is no bash
+    #[arg(
+        short = 'c',
+        value_name = "TEXT",
+        conflicts_with = "program",
+        required_unless_present = "program"
+    )]
+    text: Option<OsString>,
+    /// A program with its arguments, no shell between
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+impl Arguments {
+    pub(super) fn command(&self) -> Command {
+        match &self.text {
+            Some(text) => Command::Shell(text.clone().into()),
+            None => Command::Argv(self.program.iter().cloned().map(Into::into).collect()),
+        }
+    }
+}
+
+fn variable(text: OsString) -> Result<Variable, String> {
+    match text.as_bytes().iter().position(|byte| *byte == b'=') {
+        None | Some(0) => Err("it has no name and value with \"=\" between".into()),
+        Some(position) => {
+            let mut name = text.into_vec();
+            let value = name.split_off(position + 1);
+            name.pop();
+            Ok(Variable::new(name, value))
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("it is no number with ms, s, m or h after it, such as 500ms or 5s".into()),
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|error| format!("its number cannot be used: {error}"))?;
+    Ok(Duration::from_millis(number.saturating_mul(factor)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_unit() {
+        for (text, milliseconds) in [
+            ("0s", 0),
+            ("500ms", 500),
+            ("5s", 5000),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)));
+        }
+        for text in ["", "5", "s", "-1s", "1.5s", "5 s", "99999999999999999999s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_variable_is_cut_at_its_first_equals_sign() {
+        assert_eq!(variable("A=b=c".into()), Ok(Variable::new("A", "b=c")));
+        assert_eq!(variable("A=".into()), Ok(Variable::new("A", "")));
+        assert!(variable("A".into()).is_err());
+        assert!(variable("=b".into()).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! How the command ended, as exit code, message and JSON.
+
+use std::{io::Write as _, process::ExitCode, time::Duration};
+
+use herm_harness::verdict::Exit;
+use herm_protocol::{
+    Error, ErrorKind, Finished,
+    exec::{Outcome, SetupFailure, Stream},
+};
+use serde_json::{Value, json};
+
+use super::record::Record;
+use crate::cli::fail;
+
+/// The exit code after a deadline, as timeout(1) has it.
+const TIMED_OUT: u8 = 124;
+/// The exit code of what is there and cannot be run, as a shell has it.
+const CANNOT_RUN: u8 = 126;
+/// The exit code of what is not there, as a shell has it.
+const NOT_THERE: u8 = 127;
+/// What a shell adds to a signal's number.
+const SIGNALED: i32 = 128;
+/// The signal that a process gets that writes where nobody reads.
+const SIGPIPE: u8 = 13;
+
+/// How a command ended, and how long it took.
+pub(super) struct Ended {
+    pub(super) finished: Result<Finished, Error>,
+    pub(super) duration: Duration,
+}
+
+/// Prints the one object of `--json`.
+pub(super) fn print_json(ended: &Ended, record: &Record) {
+    let object = match &ended.finished {
+        Ok(finished) => object(finished, ended.duration, record),
+        Err(error) => json!({"error": error}),
+    };
+    // Where nobody reads there is nobody to tell.
+    let _ = writeln!(std::io::stdout(), "{object}");
+}
+
+fn object(finished: &Finished, duration: Duration, record: &Record) -> Value {
+    let (stdout, stdout_bytes) = record.stream(Stream::Stdout);
+    let (stderr, stderr_bytes) = record.stream(Stream::Stderr);
+    json!({
+        "outcome": finished.outcome,
+        "stdout": stdout,
+        "stderr": stderr,
+        "totals": {"stdout": {"bytes": stdout_bytes}, "stderr": {"bytes": stderr_bytes}},
+        "gaps": record.gaps(),
+        "duration_ms": u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        "notices": finished.notices,
+    })
+}
+
+/// The exit code, with a message on standard error where the code is not the command's own. `signal` is that which
+/// this process got, 0 for none.
+pub(super) fn exit_code(ended: &Ended, signal: u8, json: bool) -> ExitCode {
+    let finished = match &ended.finished {
+        Ok(finished) => finished,
+        Err(error) => return refused(error, json),
+    };
+    let tell = |message: &str| {
+        if !json {
+            eprintln!("herm: {message}");
+        }
+    };
+    ExitCode::from(match &finished.outcome {
+        Outcome::Exited { code } => low_byte(*code),
+        Outcome::Signaled { number, .. } => low_byte(SIGNALED + number),
+        Outcome::TimedOut => {
+            tell("the deadline passed; everything of the command's process group was ended");
+            TIMED_OUT
+        }
+        Outcome::Cancelled if signal == 0 => Exit::Interrupted { signal: SIGPIPE }.code(),
+        Outcome::Cancelled => Exit::Interrupted { signal }.code(),
+        Outcome::SandboxLost | Outcome::TransportLost => {
+            tell(&finished.outcome.to_string());
+            Exit::Broken.code()
+        }
+        Outcome::SetupFailed { kind, message } => {
+            tell(message);
+            match kind {
+                SetupFailure::ProgramNotFound | SetupFailure::ShellNotFound => NOT_THERE,
+                _ => CANNOT_RUN,
+            }
+        }
+    })
+}
+
+fn refused(error: &Error, json: bool) -> ExitCode {
+    let exit = match error.kind() {
+        ErrorKind::Internal | ErrorKind::TimedOut | ErrorKind::Unavailable | ErrorKind::LimitExceeded => {
+            Exit::Broken
+        }
+        _ => Exit::Usage,
+    };
+    if json {
+        ExitCode::from(exit.code())
+    } else {
+        fail(exit, error)
+    }
+}
+
+/// What the system keeps of a number that a process ends with.
+fn low_byte(code: i32) -> u8 {
+    code.to_le_bytes()[0]
+}

@@ -1,0 +1,63 @@
+//! The command line: one file a subcommand.
+
+mod adapter;
+mod clean;
+mod completions;
+mod contract;
+mod exec;
+mod explain;
+mod list;
+mod run;
+mod runtime;
+mod signals;
+mod subjects;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Conformance suite for agent sandbox backends, with a reference executor that keeps its own contract.
+#[derive(Debug, Parser)]
+#[command(name = "herm", version, max_term_width = 100)]
+struct Herm {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Every subcommand. A new one is a variant here, a file beside this one, and a line in [`main`].
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    List(list::Arguments),
+    Explain(explain::Arguments),
+    Exec(exec::Arguments),
+    Clean(clean::Arguments),
+    Adapter(adapter::Arguments),
+    Completions(completions::Arguments),
+    #[command(hide = true)]
+    Guard(watch::GuardArguments),
+    #[command(hide = true)]
+    Janitor(watch::JanitorArguments),
+}
+
+/// Reads the command line and does what it says. What cannot be read ends with exit code 2.
+pub(crate) fn main() -> ExitCode {
+    match Herm::parse().command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::List(arguments) => list::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Exec(arguments) => exec::run(arguments),
+        Command::Clean(arguments) => clean::run(&arguments),
+        Command::Adapter(arguments) => adapter::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Guard(arguments) => watch::guard(&arguments),
+        Command::Janitor(arguments) => watch::janitor(&arguments),
+    }
+}
+
+/// Tells what stopped a subcommand, and gives the exit code for it.
+fn fail(exit: herm_harness::verdict::Exit, message: impl std::fmt::Display) -> ExitCode {
+    eprintln!("herm: {message}");
+    ExitCode::from(exit.code())
+}

@@ -1,0 +1,265 @@
+//! `herm run`: subjects judged by the contract.
+
+use std::{
+    env,
+    ffi::OsString,
+    hash::{BuildHasher as _, RandomState},
+    io::{self, IsTerminal as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Instant,
+};
+
+use clap::{Args, ValueEnum};
+use herm_harness::{
+    contract::Contract,
+    event::{Event, FORMAT},
+    expectation::{Expectations, write_expectations},
+    plan::Selection,
+    recorder::Recorder,
+    redact::Redactor,
+    report::{Console, ConsoleOptions, Report, Reports},
+    runner::{self, EventSink, RunOptions},
+    scene::Listener,
+    stop::Stop,
+    subject::Subject,
+    verdict::Exit,
+    watch::{Janitor, Scratch},
+};
+
+use super::{contract::ContractArguments, fail, runtime::block_on, signals::EndSignals, subjects::{SubjectArguments, this_program}};
+
+/// Test subjects against the contract, and report.
+///
+/// Exit codes: 0 conformant, 1 not, 2 usage, 3 nothing ran, 4 the suite or an adapter broke, 130 or 143 interrupted.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    subjects: SubjectArguments,
+    /// Only these requirements: an id (TIMEOUT-003), a chapter (TIMEOUT), or an id with * (TIMEOUT-*)
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Only the requirements of these profiles
+    #[arg(long = "profile", value_name = "NAME", value_delimiter = ',')]
+    profiles: Vec<String>,
+    /// Where the reports go: events.jsonl, report.json, junit.xml, summary.md
+    #[arg(long, value_name = "FOLDER", default_value = "herm-report")]
+    report: PathBuf,
+    /// Print report.json on standard output, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Show the conversation with the adapter, on standard error
+    #[arg(short, long)]
+    verbose: bool,
+    /// At most so many requirements at the same time; a subject may declare less
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    parallel: Option<u32>,
+    /// Try what is not kept again, so often; what is kept then is flaky
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "certify")]
+    retries: u32,
+    /// Be strict: no selection, no retries, and a flaky MUST counts
+    #[arg(long, conflicts_with_all = ["only", "profiles"])]
+    certify: bool,
+    /// Leave the sandbox of a failure as it is, until the adapter ends; makes one requirement run after the other
+    #[arg(long)]
+    keep: bool,
+    /// The failures that are expected, and why; a stale entry is red
+    #[arg(long, value_name = "FILE")]
+    expectations: Option<PathBuf>,
+    /// Write today's failures to this file of expectations
+    #[arg(long, value_name = "FILE")]
+    write_expectations: Option<PathBuf>,
+    /// When to colour
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+    #[command(flatten)]
+    contract: ContractArguments,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// An end before anything ran.
+type Refusal = (Exit, String);
+
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    block_on(async move {
+        match test(&arguments).await {
+            Ok(exit) => ExitCode::from(exit.code()),
+            Err((exit, message)) => fail(exit, message),
+        }
+    })
+}
+
+fn usage(error: impl ToString) -> Refusal {
+    (Exit::Usage, error.to_string())
+}
+
+fn broken(error: impl ToString) -> Refusal {
+    (Exit::Broken, error.to_string())
+}
+
+async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
+    let started = Instant::now();
+    let contract = arguments.contract.load_valid().map_err(usage)?;
+    let selection = Selection { only: arguments.only.clone(), profiles: arguments.profiles.clone() };
+    selection.check(&contract).map_err(usage)?;
+    let subjects = arguments.subjects.resolve().map_err(usage)?;
+    let expectations = subjects
+        .iter()
+        .map(|subject| expectations_of(arguments, subject, &contract))
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let run = run_id();
+    let redactor = Arc::new(redactor_of(&subjects));
+    let reports = Reports::create(&arguments.report, &run, (*redactor).clone(), console(arguments))
+        .map_err(|error| (error.exit(), error.to_string()))?;
+    let stop = Stop::default();
+    let mut signals = EndSignals::take().map_err(broken)?;
+    let scratch = Scratch::create(&run).map_err(broken)?;
+    let janitor = start_janitor(scratch.path(), &arguments.report).map_err(broken)?;
+    let recorder = Recorder::start(reports);
+    let options = RunOptions {
+        run: run.clone(),
+        scratch: scratch.path().to_owned(),
+        selection,
+        parallelism: if arguments.keep { Some(1) } else { arguments.parallel },
+        retries: arguments.retries,
+        keep: arguments.keep,
+        guard: guard(scratch.path()).map_err(broken)?,
+        listener: arguments.verbose.then(|| listener(redactor)),
+        stop: stop.clone(),
+    };
+
+    let watcher = tokio::spawn({
+        let stop = stop.clone();
+        async move {
+            loop {
+                stop.stop(signals.next().await);
+            }
+        }
+    });
+    let sink = recorder.sink();
+    sink(first_event(run, arguments.certify));
+    let exit = test_all(&contract, &subjects, &expectations, &options, &sink).await;
+    watcher.abort();
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    sink(Event::RunFinished { interrupted: stop.signal(), duration_ms });
+    drop(sink);
+    let finished = tokio::task::spawn_blocking(move || recorder.finish()).await.map_err(broken)?;
+    drop(scratch);
+    janitor.dismiss();
+    let report = finished.map_err(|error| (error.exit(), format!("{error}; the verdicts above stand, the reports do not")))?;
+    conclude(arguments, &report, exit)
+}
+
+async fn test_all(
+    contract: &Contract,
+    subjects: &[Subject],
+    expectations: &[Option<Expectations>],
+    options: &RunOptions,
+    sink: &EventSink,
+) -> Exit {
+    let mut exit = Exit::Conformant;
+    for (subject, expectations) in subjects.iter().zip(expectations) {
+        if options.stop.signal().is_some() {
+            let reason = "the run was interrupted".into();
+            sink(Event::SubjectSkipped { subject: subject.name.clone(), reason });
+        } else if runner::test(contract, subject, expectations.as_ref(), options, sink.clone()).await.is_err() {
+            exit = exit.worst(Exit::Broken);
+        }
+    }
+    exit
+}
+
+fn conclude(arguments: &Arguments, report: &Report, exit: Exit) -> Result<Exit, Refusal> {
+    if let Some(path) = &arguments.write_expectations {
+        for subject in &report.subjects {
+            write_expectations(subject, None, path).map_err(usage)?;
+        }
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(report).map_err(broken)?;
+        super::list::print(&text);
+    }
+    Ok(report.exit(arguments.certify).worst(exit))
+}
+
+fn expectations_of(arguments: &Arguments, subject: &Subject, contract: &Contract) -> Result<Option<Expectations>, Refusal> {
+    let Some(path) = arguments.expectations.as_ref().or(subject.expectations.as_ref()) else { return Ok(None) };
+    let ids: Vec<_> = contract.requirements.iter().map(|requirement| requirement.id.as_str()).collect();
+    let expectations = Expectations::load(path, &ids).map_err(usage)?;
+    if expectations.subject != subject.name {
+        let (path, meant) = (path.display(), &expectations.subject);
+        return Err(usage(format!("{path} is about the subject {meant:?}, and not about {:?}", subject.name)));
+    }
+    Ok(Some(expectations))
+}
+
+fn first_event(run: String, certify: bool) -> Event {
+    Event::RunStarted {
+        format: FORMAT,
+        suite_version: env!("CARGO_PKG_VERSION").into(),
+        run,
+        started: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+        certify,
+    }
+}
+
+/// An id that no other run has, and that sorts by time.
+pub(super) fn run_id() -> String {
+    let now = jiff::Timestamp::now().strftime("%Y%m%dt%H%M%S");
+    let random = RandomState::new().hash_one(std::process::id());
+    format!("{now}-{:08x}", random & 0xffff_ffff)
+}
+
+/// What the variables that subjects need hold never reaches a report.
+fn redactor_of(subjects: &[Subject]) -> Redactor {
+    let names = subjects.iter().flat_map(|subject| &subject.environment);
+    Redactor::new(names.filter_map(|name| {
+        env::var_os(name).map(|value| (name.clone(), std::os::unix::ffi::OsStringExt::into_vec(value)))
+    }))
+}
+
+fn listener(redactor: Arc<Redactor>) -> Arc<Listener> {
+    Arc::new(move |line: &str| eprintln!("{}", redactor.text(line)))
+}
+
+/// The words that come before an adapter's own.
+pub(super) fn guard(scratch: &Path) -> io::Result<Vec<OsString>> {
+    Ok(vec![this_program()?, "guard".into(), "--scratch".into(), scratch.into(), "--".into()])
+}
+
+fn start_janitor(scratch: &Path, reports: &Path) -> io::Result<Janitor> {
+    let reports = std::path::absolute(reports)?;
+    Janitor::start(&[this_program()?, "janitor".into(), "--scratch".into(), scratch.into(), "--reports".into(), reports.into()])
+}
+
+fn console(arguments: &Arguments) -> Console {
+    if arguments.json {
+        return Console::silent();
+    }
+    let terminal = io::stdout().is_terminal();
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
+    let utf8 = locale.is_none_or(|locale| locale.to_lowercase().replace('-', "").contains("utf8"));
+    let options = ConsoleOptions {
+        width: env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100),
+        color: match arguments.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        },
+        terminal: terminal && !arguments.verbose,
+        unicode: utf8,
+    };
+    Console::new(Box::new(io::stdout()), options)
+}

@@ -1,0 +1,96 @@
+//! The subjects that this command brings along, and those that a person names.
+
+use std::{env, ffi::OsString, io, path::Path};
+
+use clap::Args;
+use herm_harness::{
+    near_miss::hint,
+    subject::{Subject, SubjectError},
+};
+
+/// The backends of the executor that can be tested by name.
+const BUILT_IN: [&str; 1] = ["local"];
+
+/// What is tested.
+#[derive(Clone, Debug, Args)]
+pub(super) struct SubjectArguments {
+    /// What to test: local, or the path of a manifest; may be given several times [default: local]
+    #[arg(long = "subject", value_name = "NAME|FILE")]
+    subjects: Vec<String>,
+    /// Test the adapter that this command line starts, without a manifest; it ends the options
+    #[arg(long, value_name = "PROGRAM ARGS", num_args = 1.., allow_hyphen_values = true, conflicts_with = "subjects")]
+    adapter: Vec<OsString>,
+}
+
+impl SubjectArguments {
+    /// The subjects that are meant.
+    pub(super) fn resolve(&self) -> Result<Vec<Subject>, SubjectError> {
+        if let Some(program) = self.adapter.first() {
+            let words: Vec<_> = self.adapter.iter().map(|word| word.to_string_lossy()).collect();
+            return Ok(vec![Subject {
+                name: Path::new(program).file_stem().unwrap_or(program).to_string_lossy().into_owned(),
+                adapter: self.adapter.clone(),
+                environment: Vec::new(),
+                directory: None,
+                expectations: None,
+                argument: words.join(" "),
+            }]);
+        }
+        if self.subjects.is_empty() {
+            return BUILT_IN.into_iter().map(built_in).collect();
+        }
+        let subjects: Vec<Subject> = self.subjects.iter().map(|name| named(name)).collect::<Result<_, _>>()?;
+        Ok(unique_names(subjects))
+    }
+}
+
+/// The subject of a name or a manifest's path.
+pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
+    if BUILT_IN.contains(&name) {
+        return built_in(name);
+    }
+    let path = Path::new(name);
+    if path.extension().is_some_and(|extension| extension == "toml") || path.is_file() {
+        return Subject::load(path);
+    }
+    let known = BUILT_IN.map(str::to_owned).to_vec();
+    Err(SubjectError::Unknown { name: name.into(), hint: hint(name, BUILT_IN), known })
+}
+
+fn built_in(name: &str) -> Result<Subject, SubjectError> {
+    let this = this_program().map_err(|source| SubjectError::Unreadable { path: "herm".into(), source })?;
+    let words = [this, "adapter".into(), "--backend".into(), name.into()];
+    Ok(Subject {
+        name: name.into(),
+        adapter: words.into(),
+        environment: Vec::new(),
+        directory: None,
+        expectations: None,
+        argument: name.into(),
+    })
+}
+
+/// This program, to be started again.
+pub(super) fn this_program() -> io::Result<OsString> {
+    // While the file is replaced by a build, its own name may be gone; the running image is still there.
+    match env::current_exe() {
+        Ok(path) if path.exists() => Ok(path.into()),
+        Ok(_) => Ok("/proc/self/exe".into()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Two subjects of one name are told apart by a number.
+fn unique_names(mut subjects: Vec<Subject>) -> Vec<Subject> {
+    for index in 1..subjects.len() {
+        let (before, rest) = subjects.split_at_mut(index);
+        let Some(subject) = rest.first_mut() else { continue };
+        let name = subject.name.clone();
+        let mut number = 2;
+        while before.iter().any(|other| other.name == subject.name) {
+            subject.name = format!("{name}-{number}");
+            number += 1;
+        }
+    }
+    subjects
+}

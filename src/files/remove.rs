@@ -1,0 +1,111 @@
+//! Removing files and directories.
+
+use std::{
+    fs::{self, Permissions},
+    io,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
+use herm_protocol::{Error, ErrorKind};
+
+use super::file_error;
+
+/// How often a tree is tried to be removed that somebody keeps writing into.
+const TRIES: usize = 5;
+
+/// Removes a file, a link itself, an empty directory, or with `recursive` a directory with everything in it.
+///
+/// # Errors
+/// `not_found`; `is_a_directory` for a directory that is not empty without `recursive`; and the other kinds of
+/// [`file_error`].
+pub fn remove(path: &Path, recursive: bool) -> Result<(), Error> {
+    let failed = |error: io::Error| file_error("remove", path, &error);
+    if !fs::symlink_metadata(path).map_err(failed)?.is_dir() {
+        return fs::remove_file(path).map_err(failed);
+    }
+    if recursive {
+        return fs::remove_dir_all(path).map_err(failed);
+    }
+    match fs::remove_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+            let shown = path.to_string_lossy();
+            let message = format!("failed to remove {shown}: it is a directory that is not empty");
+            Err(Error::new(ErrorKind::IsADirectory, shown.clone(), message)
+                .with_fix("set recursive to remove it with everything in it"))
+        }
+        other => other.map_err(failed),
+    }
+}
+
+/// Removes a directory that is ours with everything in it, also what a command has locked away by mode or is still
+/// writing. That it is not there is no error.
+///
+/// # Errors
+/// Whatever the system says at the last try.
+pub fn remove_tree(path: &Path) -> io::Result<()> {
+    let mut result = Ok(());
+    for _ in 0..TRIES {
+        result = match fs::remove_dir_all(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other,
+        };
+        match &result {
+            Ok(()) => return result,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => unlock(path),
+            Err(_) => {}
+        }
+    }
+    result
+}
+
+/// Makes every directory of a tree one that its owner may empty.
+fn unlock(path: &Path) {
+    let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    if !is_directory || fs::set_permissions(path, Permissions::from_mode(0o700)).is_err() {
+        return;
+    }
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        unlock(&entry.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_full_directory_needs_recursive_and_a_link_goes_without_its_target() {
+        let directory = tempfile::tempdir().unwrap();
+        let [full, link, gone] = ["full", "link", "gone"].map(|name| directory.path().join(name));
+        fs::create_dir(&full).unwrap();
+        fs::write(full.join("f"), b"").unwrap();
+        symlink(&full, &link).unwrap();
+        assert_eq!(remove(&gone, true).unwrap_err().kind(), ErrorKind::NotFound);
+        let error = remove(&full, false).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::IsADirectory);
+        assert!(error.data.fix.unwrap().contains("recursive"));
+        remove(&link, true).unwrap();
+        assert!(full.join("f").exists());
+        remove(&full, true).unwrap();
+        assert!(!full.exists());
+        fs::create_dir(&full).unwrap();
+        remove(&full, false).unwrap();
+        assert!(!full.exists());
+    }
+
+    #[test]
+    fn a_tree_that_is_locked_away_goes_all_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = directory.path().join("tree");
+        fs::create_dir_all(tree.join("a/b")).unwrap();
+        fs::write(tree.join("a/b/f"), b"").unwrap();
+        fs::set_permissions(tree.join("a/b"), Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(tree.join("a"), Permissions::from_mode(0o500)).unwrap();
+        remove_tree(&tree).unwrap();
+        assert!(!tree.exists());
+        remove_tree(&tree).unwrap();
+    }
+}

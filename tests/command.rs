@@ -1,0 +1,258 @@
+//! `herm adapter` and `herm exec` as commands.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{
+    io::{Read as _, Write as _},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use assert_cmd::assert::Assert;
+use predicates::{prelude::*, str::contains};
+use serde_json::Value;
+
+fn herm(arguments: &[&str]) -> assert_cmd::Command {
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_herm"));
+    command.args(arguments).timeout(Duration::from_secs(10));
+    command
+}
+
+fn exec(arguments: &[&str]) -> Assert {
+    herm(&[&["exec"], arguments].concat()).assert()
+}
+
+/// `herm exec` with pipes for its streams.
+fn start(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_herm"))
+        .arg("exec")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The first line that a child prints, as a process number. What follows stays unread.
+fn printed_pid(child: &mut Child) -> i32 {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while byte != *b"\n" {
+        line.push(byte[0]);
+        child.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
+    }
+    String::from_utf8(line.split_off(1)).unwrap().parse().unwrap()
+}
+
+fn lives(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
+fn dies_soon(pid: i32) -> bool {
+    let start = Instant::now();
+    while lives(pid) && start.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    !lives(pid)
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+#[test]
+fn output_and_exit_code_are_the_commands_own() {
+    exec(&["-c", "echo out; echo err >&2; exit 7"])
+        .code(7)
+        .stdout("out\n")
+        .stderr("err\n");
+    exec(&["--", "printf", "%s|", "a b", "", "-c"])
+        .success()
+        .stdout("a b||-c|");
+    exec(&["-c", "exit 124"]).code(124).stderr("");
+    exec(&["-c", "kill -9 $$"]).code(137).stdout("").stderr("");
+}
+
+#[test]
+fn input_and_output_pass_through_byte_for_byte() {
+    let data: Vec<u8> = (0..=255).cycle().take(3_000_000).collect();
+    herm(&["exec", "--", "cat"])
+        .write_stdin(data.clone())
+        .assert()
+        .success()
+        .stdout(predicate::eq(data.as_slice()));
+}
+
+#[test]
+fn output_comes_while_the_command_runs() {
+    let mut child = start(&["-c", "echo $$; read -r line; echo \"got $line\""]);
+    let pid = printed_pid(&mut child);
+    assert!(lives(pid));
+    child.stdin.take().unwrap().write_all(b"word\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(0), b"got word\n".as_slice())
+    );
+}
+
+#[test]
+fn the_command_starts_in_the_current_directory_with_the_variables_that_are_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let inner = directory.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let at = |arguments: &[&str]| {
+        let mut command = herm(arguments);
+        command.current_dir(&directory).env("SECRET_TOKEN", "s3cret");
+        command.assert().success()
+    };
+    at(&["exec", "-c", "pwd -P"]).stdout(contains(directory.path().to_str().unwrap()));
+    at(&["exec", "--cwd", "inner", "-c", "pwd -P"]).stdout(contains("/inner"));
+    at(&["exec", "--env", "A=b=c", "--env", "D=", "--", "env"]).stdout(
+        contains("A=b=c\n")
+            .and(contains("D=\n"))
+            .and(contains("s3cret").not()),
+    );
+}
+
+#[test]
+fn a_deadline_is_124_and_is_told() {
+    let start = Instant::now();
+    exec(&[
+        "--timeout",
+        "300ms",
+        "-c",
+        "trap '' TERM; echo words; sleep 60; sleep 60",
+    ])
+    .code(124)
+    .stdout("words\n")
+    .stderr(contains("deadline"));
+    assert!(start.elapsed() < Duration::from_secs(2));
+    exec(&["--timeout", "0s", "-c", "sleep 0.1"]).success();
+}
+
+#[test]
+fn what_cannot_be_run_is_126_and_what_is_not_there_127() {
+    exec(&["--", "no-such-program-here"])
+        .code(127)
+        .stderr(contains("no-such-program-here"));
+    exec(&["--", "/etc/passwd"])
+        .code(126)
+        .stderr(contains("/etc/passwd"));
+    exec(&["-c", "no-such-program-here"]).code(127);
+}
+
+#[test]
+fn a_command_line_that_cannot_be_used_is_2() {
+    for (arguments, word) in [
+        (&["exec"][..], "required"),
+        (&["exec", "-c", "true", "--", "true"], "cannot be used with"),
+        (&["exec", "--timeout", "5", "-c", "true"], "500ms or 5s"),
+        (&["exec", "--env", "A", "-c", "true"], "no name and value"),
+        (&["exec", "--backend", "moon", "-c", "true"], "there is: local"),
+        (
+            &["exec", "--cwd", "/no/such/place", "-c", "true"],
+            "/no/such/place",
+        ),
+        (&["exec", "--", ""], "command.argv[0]"),
+        (&["adapter", "--backend", "moon"], "there is: local (native)"),
+        (
+            &["adapter", "--backend", "local", "--mode", "magic"],
+            "there is: local (native)",
+        ),
+        (&["adapter"], "--backend"),
+        (&["no-such-subcommand"], "unrecognized"),
+    ] {
+        herm(arguments).assert().code(2).stdout("").stderr(contains(word));
+    }
+}
+
+#[test]
+fn json_is_one_object_with_everything() {
+    let ended = exec(&["--json", "-c", "printf '\\377'; echo err >&2; exit 3"])
+        .code(3)
+        .stderr("");
+    let object: Value = serde_json::from_slice(&ended.get_output().stdout).unwrap();
+    assert_eq!(
+        object["outcome"],
+        serde_json::json!({"type": "exited", "code": 3})
+    );
+    assert_eq!(object["stdout"], serde_json::json!({"b64": "/w=="}));
+    assert_eq!(object["stderr"], "err\n");
+    assert_eq!(object["totals"]["stdout"]["bytes"], 1);
+    assert!(object["duration_ms"].is_u64());
+    let refused = exec(&["--json", "--", "no-such-program-here"]).code(127);
+    let object: Value = serde_json::from_slice(&refused.get_output().stdout).unwrap();
+    assert_eq!(object["outcome"]["kind"], "program_not_found");
+    let refused = exec(&["--json", "--cwd", "/no/such/place", "-c", "true"]).code(2);
+    let object: Value = serde_json::from_slice(&refused.get_output().stdout).unwrap();
+    assert_eq!(object["error"]["data"]["kind"], "not_found");
+}
+
+#[test]
+fn signals_end_the_command_with_its_group() {
+    for (name, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let mut child = start(&["-c", "sleep 60 & echo $!; wait"]);
+        let pid = printed_pid(&mut child);
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert!(!lives(pid));
+    }
+}
+
+#[test]
+fn a_kill_of_herm_itself_ends_the_command_and_leaves_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .args(["exec", "-c", "trap '' TERM HUP; sleep 60 & echo $!; wait"])
+        .env("TMPDIR", scratch.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = printed_pid(&mut child);
+    let made = || std::fs::read_dir(scratch.path()).unwrap().count();
+    assert!(lives(pid) && made() == 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(dies_soon(pid));
+    let start = Instant::now();
+    while made() > 0 && start.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(made(), 0);
+}
+
+#[test]
+fn output_that_nobody_reads_ends_the_command_quietly() {
+    let mut child = start(&["-c", "echo $$; yes"]);
+    let pid = printed_pid(&mut child);
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(141), b"".as_slice())
+    );
+    assert!(!lives(pid));
+}
+
+#[test]
+fn input_that_stays_open_and_silent_holds_nothing_up() {
+    let mut child = start(&["--", "true"]);
+    let open = child.stdin.take();
+    let start = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(start.elapsed() < Duration::from_secs(2));
+    drop(open);
+}
+
+#[test]
+fn what_the_command_leaves_running_ends_with_it() {
+    let ended = exec(&["-c", "sleep 60 > /dev/null 2>&1 & echo $!"]).success();
+    let pid = String::from_utf8(ended.get_output().stdout.clone()).unwrap();
+    assert!(!lives(pid.trim().parse().unwrap()));
+}
