@@ -27,9 +27,9 @@ Feature: CWD: a command runs where it was told to
     Examples:
       | name             |
       | with a space     |
-      | it's "quoted"    |
+      | it's \\"quoted\\"    |
       | $HOME and `pwd`  |
-      | two\nlines       |
+      | two\\nlines       |
       | -rf              |
       | ~                |
       | grün-日本        |

@@ -11,10 +11,10 @@ Feature: STREAM: output arrives as it was written
     Examples:
       | text                  |
       | no newline at the end |
-      | one line\n            |
-      | \n\n  leading\n       |
-      | trailing  \n\n\n      |
-      | \tdos\r\nlines\r\n    |
+      | one line\\n            |
+      | \\n\\n  leading\\n       |
+      | trailing  \\n\\n\\n      |
+      | \\tdos\\r\\nlines\\r\\n    |
 
   @id:STREAM-002 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:errors-into-output
   Scenario: Standard output and standard error arrive apart

@@ -42,9 +42,9 @@ Feature: FILE: a file holds what was written, byte for byte
     Examples:
       | name              |
       | with a space.txt  |
-      | it's "quoted"     |
+      | it's \\"quoted\\"     |
       | $HOME `id`        |
-      | two\nlines        |
+      | two\\nlines        |
       | -n                |
       | grün-日本.txt     |
       | .hidden           |

@@ -19,6 +19,8 @@ pub struct Catalogue {
     pub mutants: BTreeMap<String, Mutant>,
     /// Ids that are no more and may not come back.
     pub retired: Vec<String>,
+    /// Requirements that every mutant is run against.
+    pub sentinels: Vec<String>,
 }
 
 /// A way in which backends differ and more than one way is right.
@@ -68,6 +70,12 @@ struct Retired {
     retired: Vec<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sentinels {
+    sentinels: Vec<String>,
+}
+
 /// A file of the catalogue that cannot be read: a fault of this program, found by its tests.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to read catalogue/{file}: {source}")]
@@ -94,6 +102,7 @@ impl Catalogue {
             };
         }
         let retired: Retired = read!("retired.toml");
+        let sentinels: Sentinels = read!("sentinels.toml");
         Ok(Self {
             capabilities: read!("capabilities.toml"),
             choices: read!("choices.toml"),
@@ -101,6 +110,7 @@ impl Catalogue {
             chapters: read!("chapters.toml"),
             mutants: read!("mutants.toml"),
             retired: retired.retired,
+            sentinels: sentinels.sentinels,
         })
     }
 }

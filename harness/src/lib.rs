@@ -6,6 +6,7 @@ pub mod event;
 pub mod expectation;
 pub mod near_miss;
 pub mod plan;
+pub mod prove;
 pub mod recorder;
 pub mod redact;
 pub mod report;

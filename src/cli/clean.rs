@@ -20,7 +20,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         let runs = watch::leftovers();
         let text = match runs.as_slice() {
             [] => "no run has left anything behind".to_owned(),
-            runs => runs.iter().map(|run| format!("herm clean --run {run}")).collect::<Vec<_>>().join("\n"),
+            runs => runs
+                .iter()
+                .map(|run| format!("herm clean --run {run}"))
+                .collect::<Vec<_>>()
+                .join("\n"),
         };
         return print(&text);
     };

@@ -13,6 +13,11 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    generate(arguments.shell, &mut super::Herm::command(), "herm", &mut io::stdout());
+    generate(
+        arguments.shell,
+        &mut super::Herm::command(),
+        "herm",
+        &mut io::stdout(),
+    );
     ExitCode::SUCCESS
 }

@@ -18,7 +18,9 @@ pub(super) struct ContractArguments {
 
 impl ContractArguments {
     fn source(&self) -> FeatureSource {
-        self.features.clone().map_or(FeatureSource::Embedded, FeatureSource::Folder)
+        self.features
+            .clone()
+            .map_or(FeatureSource::Embedded, FeatureSource::Folder)
     }
 
     /// The contract, and whatever is wrong with it.
@@ -42,7 +44,10 @@ pub(super) fn describe(problems: &[Problem]) -> String {
     const SHOWN: usize = 10;
     let mut lines: Vec<String> = problems.iter().take(SHOWN).map(ToString::to_string).collect();
     if problems.len() > SHOWN {
-        lines.push(format!("… and {} more; `herm list --check` names all", problems.len() - SHOWN));
+        lines.push(format!(
+            "… and {} more; `herm list --check` names all",
+            problems.len() - SHOWN
+        ));
     }
     format!("the features are no contract:\n  {}", lines.join("\n  "))
 }

@@ -26,8 +26,20 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     match contract.find(&id) {
         Some(requirement) => print(&explain(&contract, requirement)),
         None => {
-            let hint = hint(&id, contract.requirements.iter().map(|requirement| requirement.id.as_str()));
-            fail(Exit::Usage, format_args!("there is no requirement {:?}{hint}; `herm list` names all", arguments.id))
+            let hint = hint(
+                &id,
+                contract
+                    .requirements
+                    .iter()
+                    .map(|requirement| requirement.id.as_str()),
+            );
+            fail(
+                Exit::Usage,
+                format_args!(
+                    "there is no requirement {:?}{hint}; `herm list` names all",
+                    arguments.id
+                ),
+            )
         }
     }
 }
@@ -35,27 +47,49 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 fn explain(contract: &Contract, requirement: &Requirement) -> String {
     let catalogue = &contract.catalogue;
     let mut lines = vec![
-        format!("{} {} (since {})", requirement.id, requirement.title, requirement.since),
-        format!("  {} · profile {}", requirement.level, requirement.profiles.join(", ")),
+        format!(
+            "{} {} (since {})",
+            requirement.id, requirement.title, requirement.since
+        ),
+        format!(
+            "  {} · profile {}",
+            requirement.level,
+            requirement.profiles.join(", ")
+        ),
         format!("  why: {}", requirement.reason),
     ];
     for need in &requirement.needs {
         let text = need.to_string();
         let name = text.trim_start_matches('!').split('=').next().unwrap_or_default();
-        let about = catalogue.capabilities.get(name).or_else(|| catalogue.choices.get(name).map(|choice| &choice.explains));
+        let about = catalogue
+            .capabilities
+            .get(name)
+            .or_else(|| catalogue.choices.get(name).map(|choice| &choice.explains));
         lines.push(format!("  needs {text}: {}", about.map_or("", String::as_str)));
     }
     lines.push(String::new());
     if let Some(row) = requirement.rows.first() {
-        let steps = row.scenario.steps.iter().map(|step| format!("  {} {}", step.keyword.trim(), step.value));
+        let steps = row
+            .scenario
+            .steps
+            .iter()
+            .map(|step| format!("  {} {}", step.keyword.trim(), step.value));
         lines.extend(steps);
     }
-    let examples: Vec<_> = requirement.rows.iter().filter_map(|row| row.example.as_ref().map(|example| (example, &row.needs))).collect();
+    let examples: Vec<_> = requirement
+        .rows
+        .iter()
+        .filter_map(|row| row.example.as_ref().map(|example| (example, &row.needs)))
+        .collect();
     if examples.len() > 1 {
         lines.push("  and the same for:".into());
         for (example, needs) in &examples[1..] {
             let needs: Vec<_> = needs.iter().map(ToString::to_string).collect();
-            let needs = if needs.is_empty() { String::new() } else { format!("  (needs {})", needs.join(", ")) };
+            let needs = if needs.is_empty() {
+                String::new()
+            } else {
+                format!("  (needs {})", needs.join(", "))
+            };
             lines.push(format!("    {example}{needs}"));
         }
     }
@@ -64,7 +98,10 @@ fn explain(contract: &Contract, requirement: &Requirement) -> String {
         let breaks = catalogue.mutants.get(name).map_or("", |mutant| &mutant.breaks);
         lines.push(format!("  proved by the mutant {name}: {breaks}"));
     }
-    lines.push(format!("  written in features/{}:{}", requirement.file, requirement.line));
+    lines.push(format!(
+        "  written in features/{}:{}",
+        requirement.file, requirement.line
+    ));
     lines.push(format!("  run it alone: herm run --only {}", requirement.id));
     lines.join("\n")
 }

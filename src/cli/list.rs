@@ -50,7 +50,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if !problems.is_empty() {
         return fail(Exit::Usage, super::contract::describe(&problems));
     }
-    let text = if arguments.json { json(arguments, &contract) } else { text(arguments, &contract) };
+    let text = if arguments.json {
+        json(arguments, &contract)
+    } else {
+        text(arguments, &contract)
+    };
     print(&text)
 }
 
@@ -58,9 +62,10 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 pub(super) fn print(text: &str) -> ExitCode {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            fail(Exit::Broken, format_args!("failed to write to standard output: {error}"))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(
+            Exit::Broken,
+            format_args!("failed to write to standard output: {error}"),
+        ),
         _ => ExitCode::SUCCESS,
     }
 }
@@ -69,12 +74,21 @@ fn check(contract: &Contract, problems: &[herm_harness::contract::Problem]) -> E
     if problems.is_empty() {
         let requirements = contract.requirements.len();
         let steps = herm_harness::step::StepTable::new().len();
-        return print(&format!("{requirements} requirements, {} mutants, {steps} steps: no problem", contract.catalogue.mutants.len()));
+        return print(&format!(
+            "{requirements} requirements, {} mutants, {steps} steps: no problem",
+            contract.catalogue.mutants.len()
+        ));
     }
     for problem in problems {
         eprintln!("{problem}");
     }
-    fail(Exit::Usage, format_args!("{} problems in the features; each is told above with its place", problems.len()))
+    fail(
+        Exit::Usage,
+        format_args!(
+            "{} problems in the features; each is told above with its place",
+            problems.len()
+        ),
+    )
 }
 
 fn json(arguments: &Arguments, contract: &Contract) -> String {
@@ -102,19 +116,37 @@ fn pretty(value: &impl Serialize) -> String {
 fn text(arguments: &Arguments, contract: &Contract) -> String {
     let catalogue = &contract.catalogue;
     if arguments.capabilities {
-        return table(catalogue.capabilities.iter().map(|(name, explains)| (name.as_str(), explains.clone())));
+        return table(
+            catalogue
+                .capabilities
+                .iter()
+                .map(|(name, explains)| (name.as_str(), explains.clone())),
+        );
     }
     if arguments.profiles {
-        return table(catalogue.profiles.iter().map(|(name, explains)| (name.as_str(), explains.clone())));
+        return table(
+            catalogue
+                .profiles
+                .iter()
+                .map(|(name, explains)| (name.as_str(), explains.clone())),
+        );
     }
     if arguments.mutants {
         return table(catalogue.mutants.iter().map(|(name, mutant)| {
-            (name.as_str(), format!("{} [{}]", mutant.breaks, mutant.kills.join(" ")))
+            (
+                name.as_str(),
+                format!("{} [{}]", mutant.breaks, mutant.kills.join(" ")),
+            )
         }));
     }
     if arguments.choices {
         let blocks = catalogue.choices.iter().map(|(name, choice)| {
-            let values = table(choice.values.iter().map(|(value, explains)| (value.as_str(), explains.clone())));
+            let values = table(
+                choice
+                    .values
+                    .iter()
+                    .map(|(value, explains)| (value.as_str(), explains.clone())),
+            );
             format!("{name}: {}\n  {}", choice.explains, values.replace('\n', "\n  "))
         });
         return blocks.collect::<Vec<_>>().join("\n");
@@ -124,15 +156,28 @@ fn text(arguments: &Arguments, contract: &Contract) -> String {
     for requirement in &contract.requirements {
         if requirement.chapter != chapter {
             chapter = &requirement.chapter;
-            let title = catalogue.chapters.get(chapter).map_or("", |chapter| &chapter.title);
-            lines.push(format!("{}{chapter}: {title}", if lines.is_empty() { "" } else { "\n" }));
+            let title = catalogue
+                .chapters
+                .get(chapter)
+                .map_or("", |chapter| &chapter.title);
+            lines.push(format!(
+                "{}{chapter}: {title}",
+                if lines.is_empty() { "" } else { "\n" }
+            ));
         }
-        lines.push(format!("  {:<12} {:<7} {}", requirement.id, requirement.level.to_string(), requirement.title));
+        lines.push(format!(
+            "  {:<12} {:<7} {}",
+            requirement.id,
+            requirement.level.to_string(),
+            requirement.title
+        ));
     }
     lines.join("\n")
 }
 
 fn table<'a>(rows: impl Iterator<Item = (&'a str, String)> + Clone) -> String {
     let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
-    rows.map(|(name, explains)| format!("{name:<width$}  {explains}")).collect::<Vec<_>>().join("\n")
+    rows.map(|(name, explains)| format!("{name:<width$}  {explains}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

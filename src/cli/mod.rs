@@ -7,6 +7,7 @@ mod contract;
 mod exec;
 mod explain;
 mod list;
+mod prove;
 mod run;
 mod runtime;
 mod signals;
@@ -31,6 +32,7 @@ enum Command {
     Run(run::Arguments),
     List(list::Arguments),
     Explain(explain::Arguments),
+    Prove(prove::Arguments),
     Exec(exec::Arguments),
     Clean(clean::Arguments),
     Adapter(adapter::Arguments),
@@ -47,6 +49,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Prove(arguments) => prove::run(arguments),
         Command::Exec(arguments) => exec::run(arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Adapter(arguments) => adapter::run(&arguments),

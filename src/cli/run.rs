@@ -28,7 +28,13 @@ use herm_harness::{
     watch::{Janitor, Scratch},
 };
 
-use super::{contract::ContractArguments, fail, runtime::block_on, signals::EndSignals, subjects::{SubjectArguments, this_program}};
+use super::{
+    contract::ContractArguments,
+    fail,
+    runtime::block_on,
+    signals::EndSignals,
+    subjects::{SubjectArguments, this_program},
+};
 
 /// Test subjects against the contract, and report.
 ///
@@ -111,7 +117,10 @@ fn broken(error: impl ToString) -> Refusal {
 async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
     let started = Instant::now();
     let contract = arguments.contract.load_valid().map_err(usage)?;
-    let selection = Selection { only: arguments.only.clone(), profiles: arguments.profiles.clone() };
+    let selection = Selection {
+        only: arguments.only.clone(),
+        profiles: arguments.profiles.clone(),
+    };
     selection.check(&contract).map_err(usage)?;
     let subjects = arguments.subjects.resolve().map_err(usage)?;
     let expectations = subjects
@@ -120,9 +129,13 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         .collect::<Result<Vec<_>, _>>()?;
 
     let run = run_id();
-    let redactor = Arc::new(redactor_of(&subjects));
-    let reports = Reports::create(&arguments.report, &run, (*redactor).clone(), console(arguments))
-        .map_err(|error| (error.exit(), error.to_string()))?;
+    let reports = Reports::create(
+        &arguments.report,
+        &run,
+        redactor_of(&subjects),
+        console(arguments),
+    )
+    .map_err(|error| (error.exit(), error.to_string()))?;
     let stop = Stop::default();
     let mut signals = EndSignals::take().map_err(broken)?;
     let scratch = Scratch::create(&run).map_err(broken)?;
@@ -132,11 +145,15 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         run: run.clone(),
         scratch: scratch.path().to_owned(),
         selection,
-        parallelism: if arguments.keep { Some(1) } else { arguments.parallel },
+        parallelism: if arguments.keep {
+            Some(1)
+        } else {
+            arguments.parallel
+        },
         retries: arguments.retries,
         keep: arguments.keep,
         guard: guard(scratch.path()).map_err(broken)?,
-        listener: arguments.verbose.then(|| listener(redactor)),
+        listener: arguments.verbose.then(|| listener(redactor_of(&subjects))),
         stop: stop.clone(),
     };
 
@@ -153,12 +170,22 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
     let exit = test_all(&contract, &subjects, &expectations, &options, &sink).await;
     watcher.abort();
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    sink(Event::RunFinished { interrupted: stop.signal(), duration_ms });
+    sink(Event::RunFinished {
+        interrupted: stop.signal(),
+        duration_ms,
+    });
     drop(sink);
-    let finished = tokio::task::spawn_blocking(move || recorder.finish()).await.map_err(broken)?;
+    let finished = tokio::task::spawn_blocking(move || recorder.finish())
+        .await
+        .map_err(broken)?;
     drop(scratch);
     janitor.dismiss();
-    let report = finished.map_err(|error| (error.exit(), format!("{error}; the verdicts above stand, the reports do not")))?;
+    let report = finished.map_err(|error| {
+        (
+            error.exit(),
+            format!("{error}; the verdicts above stand, the reports do not"),
+        )
+    })?;
     conclude(arguments, &report, exit)
 }
 
@@ -173,8 +200,14 @@ async fn test_all(
     for (subject, expectations) in subjects.iter().zip(expectations) {
         if options.stop.signal().is_some() {
             let reason = "the run was interrupted".into();
-            sink(Event::SubjectSkipped { subject: subject.name.clone(), reason });
-        } else if runner::test(contract, subject, expectations.as_ref(), options, sink.clone()).await.is_err() {
+            sink(Event::SubjectSkipped {
+                subject: subject.name.clone(),
+                reason,
+            });
+        } else if runner::test(contract, subject, expectations.as_ref(), options, sink.clone())
+            .await
+            .is_err()
+        {
             exit = exit.worst(Exit::Broken);
         }
     }
@@ -194,13 +227,26 @@ fn conclude(arguments: &Arguments, report: &Report, exit: Exit) -> Result<Exit, 
     Ok(report.exit(arguments.certify).worst(exit))
 }
 
-fn expectations_of(arguments: &Arguments, subject: &Subject, contract: &Contract) -> Result<Option<Expectations>, Refusal> {
-    let Some(path) = arguments.expectations.as_ref().or(subject.expectations.as_ref()) else { return Ok(None) };
-    let ids: Vec<_> = contract.requirements.iter().map(|requirement| requirement.id.as_str()).collect();
+fn expectations_of(
+    arguments: &Arguments,
+    subject: &Subject,
+    contract: &Contract,
+) -> Result<Option<Expectations>, Refusal> {
+    let Some(path) = arguments.expectations.as_ref().or(subject.expectations.as_ref()) else {
+        return Ok(None);
+    };
+    let ids: Vec<_> = contract
+        .requirements
+        .iter()
+        .map(|requirement| requirement.id.as_str())
+        .collect();
     let expectations = Expectations::load(path, &ids).map_err(usage)?;
     if expectations.subject != subject.name {
         let (path, meant) = (path.display(), &expectations.subject);
-        return Err(usage(format!("{path} is about the subject {meant:?}, and not about {:?}", subject.name)));
+        return Err(usage(format!(
+            "{path} is about the subject {meant:?}, and not about {:?}",
+            subject.name
+        )));
     }
     Ok(Some(expectations))
 }
@@ -210,7 +256,10 @@ fn first_event(run: String, certify: bool) -> Event {
         format: FORMAT,
         suite_version: env!("CARGO_PKG_VERSION").into(),
         run,
-        started: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+        started: jiff::Timestamp::now()
+            .round(jiff::Unit::Second)
+            .unwrap_or_default()
+            .to_string(),
         certify,
     }
 }
@@ -230,18 +279,31 @@ fn redactor_of(subjects: &[Subject]) -> Redactor {
     }))
 }
 
-fn listener(redactor: Arc<Redactor>) -> Arc<Listener> {
+fn listener(redactor: Redactor) -> Arc<Listener> {
     Arc::new(move |line: &str| eprintln!("{}", redactor.text(line)))
 }
 
 /// The words that come before an adapter's own.
 pub(super) fn guard(scratch: &Path) -> io::Result<Vec<OsString>> {
-    Ok(vec![this_program()?, "guard".into(), "--scratch".into(), scratch.into(), "--".into()])
+    Ok(vec![
+        this_program()?,
+        "guard".into(),
+        "--scratch".into(),
+        scratch.into(),
+        "--".into(),
+    ])
 }
 
 fn start_janitor(scratch: &Path, reports: &Path) -> io::Result<Janitor> {
     let reports = std::path::absolute(reports)?;
-    Janitor::start(&[this_program()?, "janitor".into(), "--scratch".into(), scratch.into(), "--reports".into(), reports.into()])
+    Janitor::start(&[
+        this_program()?,
+        "janitor".into(),
+        "--scratch".into(),
+        scratch.into(),
+        "--reports".into(),
+        reports.into(),
+    ])
 }
 
 fn console(arguments: &Arguments) -> Console {
@@ -249,10 +311,15 @@ fn console(arguments: &Arguments) -> Console {
         return Console::silent();
     }
     let terminal = io::stdout().is_terminal();
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
     let utf8 = locale.is_none_or(|locale| locale.to_lowercase().replace('-', "").contains("utf8"));
     let options = ConsoleOptions {
-        width: env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100),
+        width: env::var("COLUMNS")
+            .ok()
+            .and_then(|columns| columns.parse().ok())
+            .unwrap_or(100),
         color: match arguments.color {
             Color::Always => true,
             Color::Never => false,

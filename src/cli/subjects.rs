@@ -28,7 +28,11 @@ impl SubjectArguments {
         if let Some(program) = self.adapter.first() {
             let words: Vec<_> = self.adapter.iter().map(|word| word.to_string_lossy()).collect();
             return Ok(vec![Subject {
-                name: Path::new(program).file_stem().unwrap_or(program).to_string_lossy().into_owned(),
+                name: Path::new(program)
+                    .file_stem()
+                    .unwrap_or(program)
+                    .to_string_lossy()
+                    .into_owned(),
                 adapter: self.adapter.clone(),
                 environment: Vec::new(),
                 directory: None,
@@ -39,7 +43,11 @@ impl SubjectArguments {
         if self.subjects.is_empty() {
             return BUILT_IN.into_iter().map(built_in).collect();
         }
-        let subjects: Vec<Subject> = self.subjects.iter().map(|name| named(name)).collect::<Result<_, _>>()?;
+        let subjects: Vec<Subject> = self
+            .subjects
+            .iter()
+            .map(|name| named(name))
+            .collect::<Result<_, _>>()?;
         Ok(unique_names(subjects))
     }
 }
@@ -54,11 +62,18 @@ pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
         return Subject::load(path);
     }
     let known = BUILT_IN.map(str::to_owned).to_vec();
-    Err(SubjectError::Unknown { name: name.into(), hint: hint(name, BUILT_IN), known })
+    Err(SubjectError::Unknown {
+        name: name.into(),
+        hint: hint(name, BUILT_IN),
+        known,
+    })
 }
 
 fn built_in(name: &str) -> Result<Subject, SubjectError> {
-    let this = this_program().map_err(|source| SubjectError::Unreadable { path: "herm".into(), source })?;
+    let this = this_program().map_err(|source| SubjectError::Unreadable {
+        path: "herm".into(),
+        source,
+    })?;
     let words = [this, "adapter".into(), "--backend".into(), name.into()];
     Ok(Subject {
         name: name.into(),

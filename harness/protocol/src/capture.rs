@@ -6,7 +6,7 @@ use std::{
 };
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::sync::{Mutex, OnceCell, Semaphore, mpsc};
 
 use crate::{
     ByteString,
@@ -24,7 +24,7 @@ pub(crate) struct Recorder {
     capture: Option<Capture>,
     /// `None` when the caller set no window.
     credit: Option<Semaphore>,
-    started: AtomicBool,
+    started: OnceCell<()>,
     closed: AtomicBool,
     streams: [Mutex<StreamRecord>; 2],
     lines: mpsc::Sender<Vec<u8>>,
@@ -89,7 +89,7 @@ impl Recorder {
             exec,
             capture,
             credit: window.map(|bytes| Semaphore::new(permits(bytes))),
-            started: AtomicBool::new(false),
+            started: OnceCell::new(),
             closed: AtomicBool::new(false),
             streams: [Stream::Stdout, Stream::Stderr]
                 .map(|stream| Mutex::new(StreamRecord::new(stream, capture))),
@@ -107,12 +107,14 @@ impl Recorder {
 
     /// Announces the command, once.
     pub(crate) async fn start(&self) {
-        if !self.started.swap(true, Ordering::SeqCst) {
+        let announce = async {
             let params = StartedParams {
                 exec: self.exec.clone(),
             };
             self.send(Message::notification(Started::NAME, &params)).await;
-        }
+        };
+        // Whoever comes second waits for the first, so that no output overtakes the announcement.
+        self.started.get_or_init(|| announce).await;
     }
 
     /// Takes what the command wrote. It returns when the caller has room for it; after the end it is dropped.

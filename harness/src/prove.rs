@@ -1,0 +1,264 @@
+//! The proof of the checks: every requirement must turn red for a subject that breaks it, and for no other reason.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::{StreamExt as _, stream};
+use serde::Serialize;
+
+use crate::{
+    catalogue::Mutant,
+    contract::Contract,
+    event::Event,
+    plan::Selection,
+    runner::{self, RunOptions},
+    subject::Subject,
+    verdict::{Exit, Verdict},
+};
+
+/// How to prove.
+pub struct ProofOptions {
+    /// How a subject is run; the selection in it is replaced.
+    pub run: RunOptions,
+    /// Only these mutants; all when empty.
+    pub mutants: Vec<String>,
+    /// Whether every mutant is run against every requirement, and not only against its chapters and the sentinels.
+    pub full: bool,
+    /// How many mutants are run at the same time.
+    pub jobs: usize,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Proof {
+    /// Every mutant that was run, by name.
+    pub mutants: Vec<MutantProof>,
+    /// Requirements that were run and for which no mutant turned red.
+    pub unproved: Vec<String>,
+}
+
+/// What one mutant turned red.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MutantProof {
+    /// Its name.
+    pub name: String,
+    /// What it must turn red on this subject.
+    pub kills: Vec<String>,
+    /// What of it did.
+    pub killed_by: Vec<String>,
+    /// What turned red or inconclusive besides, and may not.
+    pub collateral: Vec<String>,
+    /// Why it could not be run, if it could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
+}
+
+impl MutantProof {
+    /// Requirements that should have turned red and did not.
+    #[must_use]
+    pub fn survived(&self) -> Vec<&str> {
+        self.kills
+            .iter()
+            .filter(|id| !self.killed_by.contains(id))
+            .map(String::as_str)
+            .collect()
+    }
+
+    /// Whether it turned red just what it should.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.broken.is_none() && self.collateral.is_empty() && self.survived().is_empty()
+    }
+}
+
+impl Proof {
+    /// 0 when every check is proved, 6 otherwise.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        if self.unproved.is_empty() && self.mutants.iter().all(MutantProof::holds) {
+            Exit::Conformant
+        } else {
+            Exit::Survivor
+        }
+    }
+}
+
+/// A proof that cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofError {
+    /// The subject itself breaks requirements, so that a mutant's red means nothing.
+    #[error("the subject {subject} is not green itself: {}; mend that first (herm run --subject {subject})", red.join(", "))]
+    NotGreen {
+        /// The subject.
+        subject: String,
+        /// What is red or inconclusive.
+        red: Vec<String>,
+    },
+    /// The subject cannot be tested.
+    #[error(transparent)]
+    Subject(#[from] runner::SubjectFailure),
+}
+
+/// Runs the subject as it is, then every mutant of it. `mutate` makes the mutant of a name; `progress` is told of each.
+///
+/// # Errors
+/// [`ProofError`] when the subject itself is not green.
+pub async fn prove(
+    contract: &Contract,
+    subject: &Subject,
+    options: &ProofOptions,
+    mutate: impl Fn(&str) -> Subject,
+    progress: impl Fn(&MutantProof),
+) -> Result<Proof, ProofError> {
+    let sound = verdicts(contract, subject, &options.run, Selection::default()).await?;
+    let red: Vec<String> = sound
+        .iter()
+        .filter(|(_, verdict)| is_noticed(**verdict))
+        .map(|(id, _)| id.clone())
+        .collect();
+    if !red.is_empty() {
+        return Err(ProofError::NotGreen {
+            subject: subject.name.clone(),
+            red,
+        });
+    }
+    let passed: BTreeSet<String> = sound
+        .into_iter()
+        .filter(|(_, verdict)| *verdict == Verdict::Passed)
+        .map(|(id, _)| id)
+        .collect();
+
+    let wanted =
+        |name: &str| options.mutants.is_empty() || options.mutants.iter().any(|mutant| mutant == name);
+    let mutants = contract.catalogue.mutants.iter().filter(|(name, _)| wanted(name));
+    let proofs = stream::iter(mutants).map(|(name, mutant)| {
+        let mutated = mutate(name);
+        let passed = &passed;
+        let progress = &progress;
+        async move {
+            let proof = prove_one(contract, name, mutant, &mutated, options, passed).await?;
+            progress(&proof);
+            Some(proof)
+        }
+    });
+    let mut mutants: Vec<MutantProof> = proofs
+        .buffer_unordered(options.jobs.max(1))
+        .filter_map(std::future::ready)
+        .collect()
+        .await;
+    mutants.sort_by(|a, b| a.name.cmp(&b.name));
+    let proved: BTreeSet<&String> = mutants.iter().flat_map(|mutant| &mutant.killed_by).collect();
+    // With a choice of mutants, only what these should have proved can be called unproved.
+    let due =
+        |id: &&String| options.mutants.is_empty() || mutants.iter().any(|mutant| mutant.kills.contains(id));
+    let unproved = passed
+        .iter()
+        .filter(due)
+        .filter(|id| !proved.contains(id))
+        .cloned()
+        .collect();
+    Ok(Proof { mutants, unproved })
+}
+
+/// `None` when nothing that it breaks can be run on this subject.
+async fn prove_one(
+    contract: &Contract,
+    name: &str,
+    mutant: &Mutant,
+    mutated: &Subject,
+    options: &ProofOptions,
+    passed: &BTreeSet<String>,
+) -> Option<MutantProof> {
+    let kills: Vec<String> = mutant
+        .kills
+        .iter()
+        .filter(|id| passed.contains(*id))
+        .cloned()
+        .collect();
+    if kills.is_empty() {
+        return None;
+    }
+    let only = if options.full {
+        Vec::new()
+    } else {
+        near(contract, mutant)
+    };
+    let selection = Selection {
+        only,
+        profiles: Vec::new(),
+    };
+    let mut proof = MutantProof {
+        name: name.into(),
+        kills,
+        ..MutantProof::default()
+    };
+    match verdicts(contract, mutated, &options.run, selection).await {
+        Ok(verdicts) => {
+            let noticed = |id: &String| verdicts.get(id).is_some_and(|verdict| is_noticed(*verdict));
+            let red = |id: &String| verdicts.get(id).is_some_and(|verdict| verdict.is_red());
+            proof.killed_by = proof.kills.iter().filter(|id| red(id)).cloned().collect();
+            proof.collateral = verdicts
+                .keys()
+                .filter(|id| noticed(id) && !mutant.kills.contains(id) && !mutant.may.contains(id))
+                .cloned()
+                .collect();
+        }
+        Err(failure) => proof.broken = Some(failure.to_string()),
+    }
+    Some(proof)
+}
+
+/// The chapters of what a mutant kills, and the sentinels.
+fn near(contract: &Contract, mutant: &Mutant) -> Vec<String> {
+    let chapters = mutant
+        .kills
+        .iter()
+        .filter_map(|id| id.split('-').next())
+        .map(str::to_owned);
+    let near: BTreeSet<String> = chapters
+        .chain(contract.catalogue.sentinels.iter().cloned())
+        .collect();
+    near.into_iter().collect()
+}
+
+/// Whether something was noticed of a requirement: red, or inconclusive.
+fn is_noticed(verdict: Verdict) -> bool {
+    verdict.is_red() || verdict == Verdict::Inconclusive
+}
+
+async fn verdicts(
+    contract: &Contract,
+    subject: &Subject,
+    options: &RunOptions,
+    selection: Selection,
+) -> Result<BTreeMap<String, Verdict>, runner::SubjectFailure> {
+    let seen: Arc<Mutex<BTreeMap<String, Verdict>>> = Arc::default();
+    let sink = {
+        let seen = seen.clone();
+        Arc::new(move |event| {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            match event {
+                // A row without a verdict in the end was not judged.
+                Event::SubjectPlanned { rows, .. } => {
+                    let planned = rows
+                        .into_iter()
+                        .map(|row| (row.id, row.skipped.unwrap_or(Verdict::Inconclusive)));
+                    seen.extend(planned);
+                }
+                Event::RequirementFinished { id, verdict, .. } => {
+                    seen.insert(id, verdict);
+                }
+                _ => {}
+            }
+        })
+    };
+    let options = RunOptions {
+        selection,
+        ..options.clone()
+    };
+    runner::test(contract, subject, None, &options, sink).await?;
+    let verdicts = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(verdicts)
+}

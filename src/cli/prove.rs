@@ -1,0 +1,171 @@
+//! `herm prove`: the checks, proved by mutants.
+
+use std::{ffi::OsString, process::ExitCode, time::Instant};
+
+use clap::Args;
+use herm_harness::{
+    contract::Contract,
+    near_miss::hint,
+    plan::Selection,
+    prove::{MutantProof, Proof, ProofOptions, prove},
+    runner::RunOptions,
+    stop::Stop,
+    subject::Subject,
+    verdict::Exit,
+    watch::Scratch,
+};
+
+use super::{
+    contract::ContractArguments,
+    fail,
+    list::print,
+    run::{guard, run_id},
+    runtime::block_on,
+    signals::EndSignals,
+    subjects::{named, this_program},
+};
+
+/// Prove the checks: run a subject broken in one stated way after the other, and see each requirement turn red for it.
+///
+/// Exit codes: 0 every check is proved; 6 a mutant survived, something else turned red, or a requirement is unproved.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The subject to break; it has to be green itself
+    #[arg(long, value_name = "NAME|FILE", default_value = "local")]
+    subject: String,
+    /// Only these mutants
+    #[arg(long = "mutant", value_name = "NAME", value_delimiter = ',')]
+    mutants: Vec<String>,
+    /// Run every mutant against every requirement, and not only against its own chapters and the sentinels
+    #[arg(long)]
+    full: bool,
+    /// How many mutants at the same time
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    contract: ContractArguments,
+}
+
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    block_on(async move {
+        match prove_all(&arguments).await {
+            Ok(exit) => ExitCode::from(exit.code()),
+            Err((exit, message)) => fail(exit, message),
+        }
+    })
+}
+
+async fn prove_all(arguments: &Arguments) -> Result<Exit, (Exit, String)> {
+    let usage = |message: String| (Exit::Usage, message);
+    let broken = |message: String| (Exit::Broken, message);
+    let started = Instant::now();
+    let contract = arguments.contract.load_valid().map_err(usage)?;
+    check_names(&arguments.mutants, &contract).map_err(usage)?;
+    let subject = named(&arguments.subject).map_err(|error| usage(error.to_string()))?;
+    let run = run_id();
+    let stop = Stop::default();
+    let mut signals = EndSignals::take().map_err(|error| broken(error.to_string()))?;
+    let scratch = Scratch::create(&run).map_err(|error| broken(error.to_string()))?;
+    let options = ProofOptions {
+        run: RunOptions {
+            run,
+            scratch: scratch.path().to_owned(),
+            selection: Selection::default(),
+            parallelism: None,
+            retries: 0,
+            keep: false,
+            guard: guard(scratch.path()).map_err(|error| broken(error.to_string()))?,
+            listener: None,
+            stop: stop.clone(),
+        },
+        mutants: arguments.mutants.clone(),
+        full: arguments.full,
+        jobs: arguments.jobs.into(),
+    };
+    let this = this_program().map_err(|error| broken(error.to_string()))?;
+    let mutate = |name: &str| mutant_of(&subject, &this, name);
+    let progress = |proof: &MutantProof| {
+        if !arguments.json {
+            println!("{}", line_of(proof));
+        }
+    };
+    let watcher = tokio::spawn(async move { stop.stop(signals.next().await) });
+    let proof = prove(&contract, &subject, &options, mutate, progress).await;
+    watcher.abort();
+    if let Some(signal) = options.run.stop.signal() {
+        return Ok(Exit::Interrupted { signal });
+    }
+    let proof = proof.map_err(|error| broken(error.to_string()))?;
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&proof).map_err(|error| broken(error.to_string()))?
+    } else {
+        summary(&proof, started)
+    };
+    print(&text);
+    Ok(proof.exit())
+}
+
+fn check_names(names: &[String], contract: &Contract) -> Result<(), String> {
+    let known = &contract.catalogue.mutants;
+    match names.iter().find(|name| !known.contains_key(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let hint = hint(name, known.keys().map(String::as_str));
+            Err(format!(
+                "there is no mutant {name:?}{hint}; `herm list --mutants` names all"
+            ))
+        }
+    }
+}
+
+/// The subject behind a proxy that breaks it.
+fn mutant_of(subject: &Subject, this: &OsString, name: &str) -> Subject {
+    let proxy = [this.clone(), "mutant".into(), name.into(), "--".into()];
+    Subject {
+        name: format!("{}+{name}", subject.name),
+        adapter: proxy.into_iter().chain(subject.adapter.iter().cloned()).collect(),
+        ..subject.clone()
+    }
+}
+
+fn line_of(proof: &MutantProof) -> String {
+    let mut line = format!(
+        "{:<40} killed {}/{}",
+        proof.name,
+        proof.killed_by.len(),
+        proof.kills.len()
+    );
+    if let Some(why) = &proof.broken {
+        line.push_str(&format!("  BROKEN: {why}"));
+    }
+    let survived = proof.survived();
+    if proof.broken.is_none() && !survived.is_empty() {
+        line.push_str(&format!("  SURVIVED {}", survived.join(" ")));
+    }
+    if !proof.collateral.is_empty() {
+        line.push_str(&format!("  COLLATERAL {}", proof.collateral.join(" ")));
+    }
+    line
+}
+
+fn summary(proof: &Proof, started: Instant) -> String {
+    let killed = proof
+        .mutants
+        .iter()
+        .filter(|mutant| mutant.survived().is_empty() && mutant.broken.is_none())
+        .count();
+    let collateral: usize = proof.mutants.iter().map(|mutant| mutant.collateral.len()).sum();
+    let mut text = format!(
+        "\n{killed} of {} mutants killed, {collateral} collateral, {} unproved, in {} s",
+        proof.mutants.len(),
+        proof.unproved.len(),
+        started.elapsed().as_secs()
+    );
+    if !proof.unproved.is_empty() {
+        text.push_str(&format!("\nunproved: {}", proof.unproved.join(" ")));
+    }
+    text
+}
