@@ -6,6 +6,7 @@ mod completions;
 mod contract;
 mod exec;
 mod explain;
+mod fixtures;
 mod list;
 mod prove;
 mod run;
@@ -38,6 +39,8 @@ enum Command {
     Adapter(adapter::Arguments),
     Completions(completions::Arguments),
     #[command(hide = true)]
+    Mutant(fixtures::MutantArguments),
+    #[command(hide = true)]
     Guard(watch::GuardArguments),
     #[command(hide = true)]
     Janitor(watch::JanitorArguments),
@@ -54,6 +57,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Adapter(arguments) => adapter::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Mutant(arguments) => fixtures::mutant(arguments),
         Command::Guard(arguments) => watch::guard(&arguments),
         Command::Janitor(arguments) => watch::janitor(&arguments),
     }

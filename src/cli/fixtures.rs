@@ -1,0 +1,28 @@
+//! The broken subjects that `herm` tests itself with: mutants, and adapters that misbehave.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Args;
+use herm_fixtures::mutant;
+use herm_harness::verdict::Exit;
+
+use super::{fail, runtime::block_on};
+
+/// Stand between a harness and an adapter, and break it in one stated way.
+#[derive(Debug, Args)]
+pub(super) struct MutantArguments {
+    /// The mutant; `herm list mutants` names all
+    name: String,
+    /// The adapter
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+pub(super) fn mutant(arguments: MutantArguments) -> ExitCode {
+    block_on(async move {
+        match mutant::serve(&arguments.name, arguments.command).await {
+            Ok(code) => code,
+            Err(error) => fail(Exit::Usage, error),
+        }
+    })
+}
