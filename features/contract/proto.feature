@@ -50,7 +50,7 @@ Feature: PROTO: both sides understand each other, now and later
   Scenario: A request is answered while a command runs
     A frozen helper held a lock, and listing or using any other sandbox hung (https://github.com/docker/sbx-releases/issues/163).
     Given an open sandbox
-    When a command runs until it is told to end
+    When a command runs for a long time
     Then another command is answered meanwhile
 
   @id:PROTO-007 @must @since:0.1 @profile:core @needs:argv @mutant:replaces-what-is-not-text

@@ -50,6 +50,9 @@ pub struct MutantProof {
     pub killed_by: Vec<String>,
     /// What turned red or inconclusive besides, and may not.
     pub collateral: Vec<String>,
+    /// What was seen of each requirement in `collateral`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen: BTreeMap<String, String>,
     /// Why it could not be run, if it could not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
@@ -115,8 +118,8 @@ pub async fn prove(
     let sound = verdicts(contract, subject, &options.run, Selection::default()).await?;
     let red: Vec<String> = sound
         .iter()
-        .filter(|(_, verdict)| is_noticed(**verdict))
-        .map(|(id, _)| id.clone())
+        .filter(|(_, (verdict, _))| is_noticed(*verdict))
+        .map(|(id, (_, seen))| format!("{id} ({seen})"))
         .collect();
     if !red.is_empty() {
         return Err(ProofError::NotGreen {
@@ -126,7 +129,7 @@ pub async fn prove(
     }
     let passed: BTreeSet<String> = sound
         .into_iter()
-        .filter(|(_, verdict)| *verdict == Verdict::Passed)
+        .filter(|(_, (verdict, _))| *verdict == Verdict::Passed)
         .map(|(id, _)| id)
         .collect();
 
@@ -196,14 +199,16 @@ async fn prove_one(
     };
     match verdicts(contract, mutated, &options.run, selection).await {
         Ok(verdicts) => {
-            let noticed = |id: &String| verdicts.get(id).is_some_and(|verdict| is_noticed(*verdict));
-            let red = |id: &String| verdicts.get(id).is_some_and(|verdict| verdict.is_red());
+            let noticed = |id: &String| verdicts.get(id).is_some_and(|(verdict, _)| is_noticed(*verdict));
+            let red = |id: &String| verdicts.get(id).is_some_and(|(verdict, _)| verdict.is_red());
             proof.killed_by = proof.kills.iter().filter(|id| red(id)).cloned().collect();
             proof.collateral = verdicts
                 .keys()
                 .filter(|id| noticed(id) && !mutant.kills.contains(id) && !mutant.may.contains(id))
                 .cloned()
                 .collect();
+            let seen_of = |id: &String| verdicts.get(id).map(|(_, seen)| (id.clone(), seen.clone()));
+            proof.seen = proof.collateral.iter().filter_map(seen_of).collect();
         }
         Err(failure) => proof.broken = Some(failure.to_string()),
     }
@@ -223,6 +228,9 @@ fn near(contract: &Contract, mutant: &Mutant) -> Vec<String> {
     near.into_iter().collect()
 }
 
+/// By requirement: the verdict, and what was seen unless it passed.
+type Verdicts = BTreeMap<String, (Verdict, String)>;
+
 /// Whether something was noticed of a requirement: red, or inconclusive.
 fn is_noticed(verdict: Verdict) -> bool {
     verdict.is_red() || verdict == Verdict::Inconclusive
@@ -233,8 +241,8 @@ async fn verdicts(
     subject: &Subject,
     options: &RunOptions,
     selection: Selection,
-) -> Result<BTreeMap<String, Verdict>, runner::SubjectFailure> {
-    let seen: Arc<Mutex<BTreeMap<String, Verdict>>> = Arc::default();
+) -> Result<Verdicts, runner::SubjectFailure> {
+    let seen: Arc<Mutex<Verdicts>> = Arc::default();
     let sink = {
         let seen = seen.clone();
         Arc::new(move |event| {
@@ -242,13 +250,25 @@ async fn verdicts(
             match event {
                 // A row without a verdict in the end was not judged.
                 Event::SubjectPlanned { rows, .. } => {
-                    let planned = rows
-                        .into_iter()
-                        .map(|row| (row.id, row.skipped.unwrap_or(Verdict::Inconclusive)));
+                    let planned = rows.into_iter().map(|row| {
+                        let verdict = row.skipped.unwrap_or(Verdict::Inconclusive);
+                        (row.id, (verdict, "it was not judged".to_owned()))
+                    });
                     seen.extend(planned);
                 }
-                Event::RequirementFinished { id, verdict, .. } => {
-                    seen.insert(id, verdict);
+                Event::RequirementFinished {
+                    id, verdict, detail, ..
+                } => {
+                    let detail = detail.map(|detail| {
+                        let expected = detail.expected.map(|expected| format!("; expected {expected}"));
+                        format!(
+                            "{}: {}{}",
+                            detail.step.unwrap_or_default(),
+                            detail.seen,
+                            expected.unwrap_or_default()
+                        )
+                    });
+                    seen.insert(id, (verdict, detail.unwrap_or_default()));
                 }
                 _ => {}
             }

@@ -148,6 +148,9 @@ fn line_of(proof: &MutantProof) -> String {
     if !proof.collateral.is_empty() {
         let _ = write!(line, "  COLLATERAL {}", proof.collateral.join(" "));
     }
+    for (id, seen) in &proof.seen {
+        let _ = write!(line, "\n    {id}: {seen}");
+    }
     line
 }
 

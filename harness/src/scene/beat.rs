@@ -49,19 +49,25 @@ impl Scene {
         Ok(text)
     }
 
-    /// Waits until the beat is kept, and looks whether it can be seen from outside.
+    /// Waits until the beat is kept: until its process is seen from outside or, where it cannot be, its file from inside.
     pub(crate) async fn await_beat(&mut self) -> StepResult {
+        let beat = self.the_beat()?;
+        for _ in 0..20 {
+            if !processes_with(&beat.token).await.is_empty() {
+                self.beat = Some(Beat {
+                    seen_outside: true,
+                    ..beat
+                });
+                return Ok(());
+            }
+            tokio::time::sleep(INTERVAL / 2).await;
+        }
         let deadline = tokio::time::Instant::now() + self.patience();
         while self.beat_size().await.map_err(Failure::while_preparing)? == 0 {
             if tokio::time::Instant::now() > deadline {
                 return Err(Failure::inconclusive("the command never began to keep its beat"));
             }
             tokio::time::sleep(INTERVAL).await;
-        }
-        let beat = self.the_beat()?;
-        let seen = !processes_with(&beat.token).await.is_empty();
-        if let Some(beat) = &mut self.beat {
-            beat.seen_outside = seen;
         }
         Ok(())
     }

@@ -6,7 +6,13 @@ mod host;
 pub mod shell;
 mod worker;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use herm_protocol::{
     ByteString, Error,
@@ -47,7 +53,6 @@ pub struct Scene {
     pub(crate) beat: Option<Beat>,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
-    counter: u32,
 }
 
 /// Things that steps remember for later ones.
@@ -129,11 +134,11 @@ impl Scene {
             .ok_or_else(|| Failure::suite("no adapter was borrowed"))
     }
 
-    /// A word that no other scenario of this run has.
+    /// A word that no other scenario has, and that is no part of another such word.
     pub(crate) fn token(&mut self) -> String {
-        self.counter += 1;
-        let serial = self.workshop.as_ref().map_or(0, |workshop| workshop.serial());
-        format!("herm-{serial:x}-{}-{}", std::process::id(), self.counter)
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::SeqCst);
+        format!("herm-{:x}-{serial:x}.", std::process::id())
     }
 
     /// Opens a sandbox of the scenario's own.
@@ -165,17 +170,23 @@ impl Scene {
             return Ok(own.clone());
         }
         if self.fresh {
-            self.open(SandboxSpec::default())
-                .await
-                .map_err(|error| Failure::from(error).while_preparing())?;
-            return self
-                .own
-                .last()
-                .cloned()
-                .ok_or_else(|| Failure::suite("the sandbox was not kept"));
+            return self.prepare_sandbox(SandboxSpec::default()).await;
         }
         let deadline = self.scaled(Duration::from_mins(1));
         self.worker().await?.shared_sandbox(deadline).await
+    }
+
+    /// Opens a sandbox that has to be there for the scenario to mean anything, and waits until it runs commands: that one
+    /// is ready at once is a requirement of its own.
+    pub(crate) async fn prepare_sandbox(&mut self, spec: SandboxSpec) -> Result<Sandbox, Failure> {
+        self.open(spec)
+            .await
+            .map_err(|error| Failure::from(error).while_preparing())?;
+        let own = self.own.last().cloned();
+        let sandbox = own.ok_or_else(|| Failure::suite("the sandbox was not kept"))?;
+        let patience = self.patience();
+        self.worker().await?.await_ready(&sandbox.id, patience).await?;
+        Ok(sandbox)
     }
 
     /// Parameters of a shell command in the sandbox in question.
@@ -365,7 +376,10 @@ impl Scene {
     /// Gives back what the scenario has borrowed and ends what it has made. `red` says that it did not go well, so that
     /// nothing of it is used again.
     pub(crate) async fn end(&mut self, red: bool, keep: bool) {
-        self.running.clear();
+        for exec in self.running.drain(..).filter(|exec| exec.record().answer.is_none()) {
+            // A backend that cannot cancel ends it with the sandbox.
+            let _ = exec.cancel(Duration::from_secs(2)).await;
+        }
         let Some(mut worker) = self.worker.take() else {
             return;
         };

@@ -4,16 +4,14 @@ use std::{
     collections::VecDeque,
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use herm_protocol::{
     ByteString, VERSION,
     client::{Client, ClientOptions, Launch},
+    exec::{Command, Outcome, RunParams},
     initialize::{InitializeParams, Initialized},
     method,
     sandbox::{CloseHow, CloseParams, OpenParams, Opened},
@@ -79,7 +77,33 @@ impl Worker {
             .call::<method::Open>(&OpenParams::default(), deadline)
             .await;
         let opened = opened.map_err(|error| Failure::from(error).while_preparing())?;
-        Ok(self.shared.insert(Sandbox::new(opened)).clone())
+        let sandbox = self.shared.insert(Sandbox::new(opened)).clone();
+        self.await_ready(&sandbox.id, deadline).await?;
+        Ok(sandbox)
+    }
+
+    /// Waits until a sandbox runs commands.
+    pub(super) async fn await_ready(&self, id: &str, within: Duration) -> Result<(), Failure> {
+        let until = Instant::now() + within;
+        for attempt in 0_u32.. {
+            let exec = format!("herm-ready-{id}-{attempt}");
+            let params = RunParams::new(id, exec, Command::Shell("true".into()));
+            let record = self
+                .client
+                .run(&params)?
+                .wait(within)
+                .await
+                .map_err(|fault| Failure::from(fault).while_preparing())?;
+            let ready = record
+                .result()
+                .is_some_and(|result| result.outcome == Outcome::Exited { code: 0 });
+            if ready || Instant::now() > until {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        // One that never runs a command is told by whatever the scenario asks of it.
+        Ok(())
     }
 
     pub(super) async fn close(&mut self, id: &str, deadline: Duration) {
@@ -113,7 +137,6 @@ pub struct Workshop {
     run: String,
     scratch: String,
     factor: u32,
-    serial: AtomicU32,
     idle: Mutex<Vec<Worker>>,
     stop: Stop,
     listener: Option<Arc<Listener>>,
@@ -134,7 +157,6 @@ impl Workshop {
             run,
             scratch,
             factor: 1,
-            serial: AtomicU32::new(1),
             idle: Mutex::default(),
             stop,
             listener,
@@ -163,10 +185,6 @@ impl Workshop {
     /// Tells when the run is to end early.
     pub fn stop_signal(&self) -> Stop {
         self.stop.clone()
-    }
-
-    pub(super) fn serial(&self) -> u32 {
-        self.serial.fetch_add(1, Ordering::SeqCst)
     }
 
     /// Starts an adapter without introducing anybody.

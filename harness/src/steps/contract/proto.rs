@@ -15,7 +15,7 @@ use herm_protocol::{
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::{difference, keep_beat, show},
+    steps::general::{difference, show},
 };
 
 /// An argument that no encoding of text has.
@@ -41,8 +41,8 @@ pub(super) fn register(steps: &mut StepList) {
             "it is answered with an error that names no request",
             |scene, _| Box::pin(answered_unaddressed(scene)),
         )
-        .when("a command runs until it is told to end", |scene, _| {
-            Box::pin(keep_beat(scene))
+        .when("a command runs for a long time", |scene, _| {
+            Box::pin(start_long(scene))
         })
         .then("another command is answered meanwhile", |scene, _| {
             Box::pin(answered_meanwhile(scene))
@@ -74,6 +74,18 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the backend has ended by itself", |scene, _| {
             Box::pin(async { ended_by_itself(scene) })
         });
+}
+
+/// Starts a command that runs for a while, and waits until it says that it does.
+async fn start_long(scene: &mut Scene) -> StepResult {
+    let patience = scene.patience();
+    let params = scene.command("echo running; sleep 20").await?;
+    let mut exec = scene.start(&params).await?;
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await
+        .map_err(|fault| Failure::from(fault).while_preparing())?;
+    scene.running.push(exec);
+    Ok(())
 }
 
 async fn introduce(scene: &mut Scene, version: String) -> StepResult {

@@ -17,8 +17,7 @@ pub(super) fn register(steps: &mut StepList) {
         .given("two open sandboxes", |scene, _| {
             Box::pin(async {
                 for _ in 0..2 {
-                    let opened = scene.open(SandboxSpec::default()).await;
-                    opened.map_err(|error| Failure::from(error).while_preparing())?;
+                    scene.prepare_sandbox(SandboxSpec::default()).await?;
                 }
                 Ok(())
             })
