@@ -128,6 +128,6 @@ Feature: FILE: a file holds what was written, byte for byte
   Scenario: Nobody sees a file that is half written
     A reader saw half of a file that was being rewritten, and its search path was corrupted for good (https://github.com/NousResearch/hermes-agent/issues/38249).
     Given an open sandbox
-    And a file that was written with 100000 bytes
+    And a file that was written with 30000 bytes
     When it is written again and again while a command reads it
     Then the command has seen only whole files

@@ -376,7 +376,11 @@ impl Scene {
     /// Gives back what the scenario has borrowed and ends what it has made. `red` says that it did not go well, so that
     /// nothing of it is used again.
     pub(crate) async fn end(&mut self, red: bool, keep: bool) {
-        for exec in self.running.drain(..).filter(|exec| exec.record().answer.is_none()) {
+        for exec in self
+            .running
+            .drain(..)
+            .filter(|exec| exec.record().answer.is_none())
+        {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
         }

@@ -17,6 +17,13 @@ use crate::{
     steps::general::{difference, show},
 };
 
+/// How often a file is replaced while it is read.
+const REWRITES: u32 = 60;
+
+/// The two sizes that it has in turn.
+const SMALL: usize = 30_000;
+const LARGE: usize = 60_000;
+
 pub(super) fn register(steps: &mut StepList) {
     register_writing(steps);
     register_reading(steps);
@@ -361,57 +368,63 @@ async fn expect_mode(scene: &mut Scene, expected: &str) -> StepResult {
     Err(Failure::failed(format!("-{letters}"), seen))
 }
 
-/// A reader that counts the sizes it sees, while the file is replaced by one of another size and back.
+/// A reader that tells the sizes it sees, while the file is replaced by one of another size and back.
 async fn rewrite(scene: &mut Scene) -> StepResult {
     let path = word_of_file(scene)?;
     let file = file_of(scene)?;
-    let text = format!("echo reading; i=0; while [ $i -lt 150 ]; do wc -c < {path}; i=$((i+1)); done");
+    let enough = scene.new_path("enough").await?;
+    let text = format!(
+        "echo reading; i=0; while [ ! -e {} ] && [ $i -lt 5000 ]; do wc -c < {path}; i=$((i+1)); done",
+        shell::word(enough.as_bytes())
+    );
     let params = scene.command(text).await?;
     let mut exec = scene.start(&params).await?;
     let patience = scene.patience();
     exec.wait_until(patience, |record| !record.pieces.is_empty())
         .await?;
-    let mut rounds = 0_u64;
-    while exec.record().answer.is_none() && rounds < 2000 {
-        let size = if rounds.is_multiple_of(2) {
-            200_000
-        } else {
-            100_000
-        };
-        let answer = call_write(scene, file.clone(), numbers(size)).await?;
-        if scene.answer(answer)?.is_none() {
-            return Err(scene.refusal()?.clone().into());
-        }
-        rounds += 1;
+    for round in 0..REWRITES {
+        rewrite_once(
+            scene,
+            file.clone(),
+            numbers(if round % 2 == 0 { LARGE } else { SMALL }),
+        )
+        .await?;
         let _ = exec.wait_until(Duration::from_millis(1), |_| false).await;
     }
+    rewrite_once(scene, enough, Vec::new()).await?;
     let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
     scene.keep(record);
-    scene.notes.number = Some(rounds);
     Ok(())
+}
+
+async fn rewrite_once(scene: &mut Scene, path: ByteString, content: Vec<u8>) -> StepResult {
+    let answer = call_write(scene, path, content).await?;
+    match scene.answer(answer)? {
+        Some(_) => Ok(()),
+        None => Err(scene.refusal()?.clone().into()),
+    }
 }
 
 fn only_whole(scene: &Scene) -> StepResult {
     if !matches!(scene.result()?.outcome, Outcome::Exited { code: 0 }) {
         return Err(Failure::inconclusive("the reader did not end by itself"));
     }
-    if scene.notes.number.unwrap_or_default() < 5 {
-        return Err(Failure::inconclusive(
-            "the file was written less than five times while it was read",
-        ));
-    }
     let seen = scene.record()?.bytes(Stream::Stdout);
     let seen = String::from_utf8_lossy(&seen);
     let sizes = seen.lines().skip(1).map(str::trim);
     let torn: Vec<_> = sizes
-        .filter(|size| !["100000", "200000"].contains(size))
+        .filter(|size| {
+            [SMALL.to_string(), LARGE.to_string()]
+                .iter()
+                .all(|whole| whole != size)
+        })
         .take(3)
         .collect();
     if torn.is_empty() {
         return Ok(());
     }
     Err(Failure::failed(
-        "only sizes of 100000 and 200000 bytes",
+        format!("only sizes of {SMALL} and {LARGE} bytes"),
         format!("{torn:?}"),
     ))
 }

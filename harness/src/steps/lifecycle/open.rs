@@ -27,15 +27,11 @@ pub(super) fn register(steps: &mut StepList) {
             |scene, arguments| {
                 Box::pin(async move {
                     let env = vec![Variable::new(arguments.text(0)?, arguments.text(1)?)];
-                    let opened = scene
-                        .open(SandboxSpec {
-                            env,
-                            ..SandboxSpec::default()
-                        })
-                        .await;
-                    opened
-                        .map(|_| ())
-                        .map_err(|error| Failure::from(error).while_preparing())
+                    let spec = SandboxSpec {
+                        env,
+                        ..SandboxSpec::default()
+                    };
+                    scene.prepare_sandbox(spec).await.map(|_| ())
                 })
             },
         )
