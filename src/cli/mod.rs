@@ -4,6 +4,7 @@ mod adapter;
 mod clean;
 mod completions;
 mod contract;
+mod doctor;
 mod exec;
 mod explain;
 mod fixtures;
@@ -35,6 +36,7 @@ enum Command {
     Explain(explain::Arguments),
     Prove(prove::Arguments),
     Exec(exec::Arguments),
+    Doctor(doctor::Arguments),
     Clean(clean::Arguments),
     Adapter(adapter::Arguments),
     Completions(completions::Arguments),
@@ -54,6 +56,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Prove(arguments) => prove::run(arguments),
         Command::Exec(arguments) => exec::run(arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Adapter(arguments) => adapter::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -6,10 +6,17 @@ mod features;
 mod launch;
 mod writer;
 
-use std::{ffi::OsString, panic, path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    ffi::OsString,
+    panic,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use cucumber::{Cucumber, runner};
 use futures::FutureExt as _;
+use herm_protocol::{ErrorKind, client::CallError, initialize::Preflight, method, sandbox::Empty};
 
 use board::Board;
 use features::Features;
@@ -26,6 +33,9 @@ use crate::{
 };
 
 pub use launch::CANARIES;
+
+/// How long a subject may look for what is missing.
+const PREFLIGHT: Duration = Duration::from_mins(1);
 
 /// Takes every event of a run. It is called from asynchronous code and must not block.
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
@@ -118,6 +128,33 @@ pub async fn test(
     }
     workshop.shut().await;
     Ok(())
+}
+
+/// Asks a subject what is missing on this machine. `None` when it does not say.
+///
+/// # Errors
+/// [`SubjectFailure`] when its adapter cannot be started, does not introduce itself, or breaks.
+pub async fn preflight(
+    subject: &Subject,
+    options: &RunOptions,
+) -> Result<(SubjectInfo, Option<Preflight>), SubjectFailure> {
+    let failed = |failure| SubjectFailure {
+        subject: subject.name.clone(),
+        failure,
+    };
+    let workshop = launch::workshop(subject, options);
+    let worker = introduce(&workshop, options).await.map_err(failed)?;
+    let answer = worker
+        .client
+        .call::<method::CheckPreflight>(&Empty {}, PREFLIGHT)
+        .await;
+    let info = info_of(subject, &worker);
+    workshop.give_back(worker, true).await;
+    match answer {
+        Ok(preflight) => Ok((info, Some(preflight))),
+        Err(CallError::Refused(error)) if error.kind() == ErrorKind::Unsupported => Ok((info, None)),
+        Err(error) => Err(failed(error.into())),
+    }
 }
 
 async fn introduce(workshop: &Workshop, options: &RunOptions) -> Result<Worker, Failure> {

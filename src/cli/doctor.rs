@@ -1,0 +1,167 @@
+//! `herm doctor`: what is missing on this machine, and what to do about it.
+
+use std::{env, fs, path::Path, process::ExitCode};
+
+use clap::Args;
+use herm_harness::{
+    plan::Selection,
+    runner::{RunOptions, preflight},
+    stop::Stop,
+    subject::Subject,
+    verdict::Exit,
+    watch::Scratch,
+};
+
+use super::{
+    fail,
+    list::print,
+    run::{guard, run_id},
+    runtime::block_on,
+    subjects::SubjectArguments,
+};
+
+/// Look for what is missing on this machine, for herm and for subjects.
+///
+/// Exit codes: 0 nothing is missing, 1 something is.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    subjects: SubjectArguments,
+}
+
+/// One thing that was looked at.
+struct Finding {
+    what: String,
+    /// The problem, and the step that mends it.
+    problem: Option<(String, String)>,
+}
+
+impl Finding {
+    fn good(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            problem: None,
+        }
+    }
+
+    fn bad(what: impl Into<String>, problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            problem: Some((problem.into(), fix.into())),
+        }
+    }
+}
+
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    block_on(async move {
+        let subjects = match arguments.subjects.resolve() {
+            Ok(subjects) => subjects,
+            Err(error) => return fail(Exit::Usage, error),
+        };
+        let mut findings = vec![processes(), leftovers()];
+        match Scratch::create(&run_id()) {
+            Ok(scratch) => {
+                findings.push(Finding::good(format!(
+                    "temporary files go to {}",
+                    env::temp_dir().display()
+                )));
+                for subject in &subjects {
+                    findings.extend(look_at(subject, scratch.path()).await);
+                }
+            }
+            Err(error) => findings.push(Finding::bad(
+                "temporary files",
+                error.to_string(),
+                "set TMPDIR to a folder that can be written",
+            )),
+        }
+        report(&findings)
+    })
+}
+
+fn report(findings: &[Finding]) -> ExitCode {
+    let line = |finding: &Finding| match &finding.problem {
+        None => format!("ok       {}", finding.what),
+        Some((problem, fix)) => format!("missing  {}: {problem}\n         fix: {fix}", finding.what),
+    };
+    print(&findings.iter().map(line).collect::<Vec<_>>().join("\n"));
+    let exit = if findings.iter().all(|finding| finding.problem.is_none()) {
+        Exit::Conformant
+    } else {
+        Exit::NotConformant
+    };
+    ExitCode::from(exit.code())
+}
+
+/// The suite proves the death of processes with its own eyes where it can.
+fn processes() -> Finding {
+    let what = "the processes of this machine can be seen";
+    match fs::read("/proc/self/cmdline") {
+        Ok(line) if !line.is_empty() => Finding::good(what),
+        _ => Finding::bad(
+            what,
+            "/proc is not there, so checks look from inside the sandbox only",
+            "mount it: mount -t proc proc /proc",
+        ),
+    }
+}
+
+fn leftovers() -> Finding {
+    let runs = herm_harness::watch::leftovers();
+    match runs.as_slice() {
+        [] => Finding::good("no run has left anything behind"),
+        runs => Finding::bad(
+            "clean slate",
+            format!("{} killed runs have left temporary files", runs.len()),
+            runs.iter()
+                .map(|run| format!("herm clean --run {run}"))
+                .collect::<Vec<_>>()
+                .join("; "),
+        ),
+    }
+}
+
+async fn look_at(subject: &Subject, scratch: &Path) -> Vec<Finding> {
+    let Ok(guard) = guard(scratch) else {
+        return vec![Finding::bad(
+            &subject.name,
+            "this program cannot be found",
+            "call it by its path",
+        )];
+    };
+    let options = RunOptions {
+        run: run_id(),
+        scratch: scratch.to_owned(),
+        selection: Selection::default(),
+        parallelism: None,
+        retries: 0,
+        keep: false,
+        guard,
+        listener: None,
+        stop: Stop::default(),
+    };
+    match preflight(subject, &options).await {
+        Ok((info, Some(preflight))) if preflight.problems.is_empty() => {
+            vec![Finding::good(format!(
+                "{} {} can be used",
+                info.name, info.version
+            ))]
+        }
+        Ok((info, Some(preflight))) => preflight
+            .problems
+            .into_iter()
+            .map(|problem| Finding::bad(&info.name, problem.what, problem.fix))
+            .collect(),
+        Ok((info, None)) => {
+            vec![Finding::good(format!(
+                "{} {} introduces itself; it does not say what it needs",
+                info.name, info.version
+            ))]
+        }
+        Err(failure) => vec![Finding::bad(
+            &subject.name,
+            failure.failure.seen,
+            "start its adapter by hand, and see what it writes to standard error",
+        )],
+    }
+}
