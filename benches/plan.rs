@@ -40,13 +40,21 @@ fn plan(criterion: &mut Criterion) {
     let work = || {
         let catalogue = Catalogue::embedded().expect("the catalogue is sound");
         let (contract, _) = Contract::load(&source, catalogue);
-        Plan::new(&contract, &Declared::default(), &Selection::default()).rows.len()
+        Plan::new(&contract, &Declared::default(), &Selection::default())
+            .rows
+            .len()
     };
     let started = std::time::Instant::now();
     assert_eq!(work(), 10_000);
     let took = started.elapsed();
-    println!("10 000 requirements read, checked and planned in {} ms", took.as_millis());
-    assert!(took <= BAR, "10 000 requirements took {took:?}; the bar is {BAR:?}");
+    println!(
+        "10 000 requirements read, checked and planned in {} ms",
+        took.as_millis()
+    );
+    assert!(
+        took <= BAR,
+        "10 000 requirements took {took:?}; the bar is {BAR:?}"
+    );
     let mut group = criterion.benchmark_group("plan");
     group.sample_size(10);
     group.bench_function("10 000 requirements", |bencher| bencher.iter(work));

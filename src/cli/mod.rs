@@ -43,6 +43,8 @@ enum Command {
     #[command(hide = true)]
     Mutant(fixtures::MutantArguments),
     #[command(hide = true)]
+    Misbehave(fixtures::MisbehaveArguments),
+    #[command(hide = true)]
     Guard(watch::GuardArguments),
     #[command(hide = true)]
     Janitor(watch::JanitorArguments),
@@ -61,6 +63,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Adapter(arguments) => adapter::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Mutant(arguments) => fixtures::mutant(arguments),
+        Command::Misbehave(arguments) => fixtures::misbehave(arguments),
         Command::Guard(arguments) => watch::guard(&arguments),
         Command::Janitor(arguments) => watch::janitor(&arguments),
     }
