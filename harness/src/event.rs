@@ -65,6 +65,9 @@ pub enum Event {
         subject: String,
         /// Why, and what to do.
         reason: String,
+        /// Whether its adapter broke: then it was meant to be tested, and the run is broken, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        broken: bool,
     },
     /// The last event; a run without it was killed.
     RunFinished {

@@ -24,8 +24,8 @@ pub struct Subject {
     pub directory: Option<PathBuf>,
     /// The file of expected failures.
     pub expectations: Option<PathBuf>,
-    /// How a person names it on the command line.
-    pub argument: String,
+    /// The words that name it on the command line of `herm run`; they come last.
+    pub arguments: Vec<String>,
 }
 
 /// A subject's file.
@@ -146,7 +146,7 @@ impl Subject {
             environment: manifest.environment,
             directory: Some(folder.to_owned()),
             expectations: manifest.expectations.map(|file| folder.join(file)),
-            argument: path.display().to_string(),
+            arguments: vec!["--subject".into(), path.display().to_string()],
         })
     }
 }

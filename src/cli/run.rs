@@ -209,6 +209,7 @@ async fn test_all(
             sink(Event::SubjectSkipped {
                 subject: subject.name.clone(),
                 reason,
+                broken: false,
             });
         } else if runner::test(contract, subject, expectations.as_ref(), options, sink.clone())
             .await

@@ -26,7 +26,10 @@ impl SubjectArguments {
     /// The subjects that are meant.
     pub(super) fn resolve(&self) -> Result<Vec<Subject>, SubjectError> {
         if let Some(program) = self.adapter.first() {
-            let words: Vec<_> = self.adapter.iter().map(|word| word.to_string_lossy()).collect();
+            let words = self
+                .adapter
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned());
             return Ok(vec![Subject {
                 name: Path::new(program)
                     .file_stem()
@@ -37,7 +40,7 @@ impl SubjectArguments {
                 environment: Vec::new(),
                 directory: None,
                 expectations: None,
-                argument: words.join(" "),
+                arguments: ["--adapter".to_owned()].into_iter().chain(words).collect(),
             }]);
         }
         if self.subjects.is_empty() {
@@ -81,7 +84,7 @@ fn built_in(name: &str) -> Result<Subject, SubjectError> {
         environment: Vec::new(),
         directory: None,
         expectations: None,
-        argument: name.into(),
+        arguments: vec!["--subject".into(), name.into()],
     })
 }
 

@@ -258,7 +258,7 @@ fn replaced(text: &str, spans: &[Span<'_>]) -> String {
 
 /// The field names of events are public; a secret that is one of them is none.
 fn is_field(name: &str) -> bool {
-    const FIELDS: &str = "backend capabilities certify chapter choices detail duration_ms emulated event example expected \
+    const FIELDS: &str = "backend broken capabilities certify chapter choices detail duration_ms emulated event example expected \
                           format homepage id interrupted kind level location mode name note parallelism reason reproduce \
                           rows run seen skipped started step subject suite_version title transcript verdict version why";
     FIELDS.split(' ').any(|field| field == name)

@@ -111,7 +111,7 @@ impl Console {
                 self.certify = *certify;
                 String::new()
             }
-            Event::SubjectSkipped { subject, reason } => {
+            Event::SubjectSkipped { subject, reason, .. } => {
                 let name = self.options.paint(&shown_name(subject), Style::new().yellow());
                 format!("skipped {name}: {}\n", shorten(&visible(reason), LINE * 2))
             }

@@ -58,7 +58,7 @@ pub(super) fn ending(report: &Report, exit: Exit, reports: Option<&Path>, option
 fn totals(subject: &SubjectReport) -> String {
     let totals = &subject.totals;
     match &subject.skipped {
-        Some(reason) => format!("skipped: {}", shorten(&visible(reason), LINE)),
+        Some(reason) => shorten(&visible(reason), LINE),
         None => format!("{} requirements: {}", totals.requirements, totals.sentence()),
     }
 }

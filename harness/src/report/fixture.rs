@@ -163,6 +163,7 @@ pub(crate) fn events() -> Vec<Event> {
             subject: "docker".into(),
             reason: "no engine answers at unix:///var/run/docker.sock; start it, or name it with DOCKER_HOST"
                 .into(),
+            broken: false,
         },
     ];
     events.extend(every_verdict());
@@ -211,6 +212,7 @@ pub(crate) fn hostile_events() -> Vec<Event> {
         Event::SubjectSkipped {
             subject: HOSTILE.into(),
             reason: HOSTILE.into(),
+            broken: false,
         },
         Event::SubjectPlanned {
             subject,

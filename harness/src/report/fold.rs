@@ -25,6 +25,7 @@ pub struct Fold {
 struct SubjectFold {
     info: SubjectInfo,
     skipped: Option<String>,
+    broken: bool,
     rows: Vec<RowFold>,
     places: HashMap<String, usize>,
 }
@@ -81,7 +82,15 @@ impl Fold {
                     row.finished = Some(finished);
                 }
             }
-            Event::SubjectSkipped { subject, reason } => self.subject(subject).skipped = Some(reason.clone()),
+            Event::SubjectSkipped {
+                subject,
+                reason,
+                broken,
+            } => {
+                let subject = self.subject(subject);
+                subject.skipped = Some(reason.clone());
+                subject.broken |= broken;
+            }
             Event::RunFinished {
                 interrupted,
                 duration_ms,
@@ -129,6 +138,7 @@ impl Fold {
             self.subjects.push(SubjectFold {
                 info,
                 skipped: None,
+                broken: false,
                 rows: Vec::new(),
                 places: HashMap::new(),
             });
@@ -183,7 +193,11 @@ impl SubjectFold {
         };
         SubjectReport {
             info: self.info.clone(),
-            result: SubjectResult::of(&requirements, certify),
+            result: if self.broken {
+                SubjectResult::Broken
+            } else {
+                SubjectResult::of(&requirements, certify)
+            },
             skipped: self.skipped.clone(),
             totals: Totals::of(&requirements),
             requirements,

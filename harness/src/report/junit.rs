@@ -9,6 +9,7 @@ use quick_junit::{
 use crate::verdict::{Level, Verdict};
 
 use super::{
+    SubjectResult,
     error::ReportError,
     finding::{Limits, fields, message},
     model::{Report, RequirementReport, SubjectReport, verdict_label},
@@ -65,7 +66,11 @@ fn suite(report: &Report, subject: &SubjectReport) -> TestSuite {
         suite.add_property(property(&format!("choice.{name}"), value));
     }
     if let Some(reason) = &subject.skipped {
-        let mut status = TestCaseStatus::skipped();
+        let mut status = if subject.result == SubjectResult::Broken {
+            TestCaseStatus::non_success(NonSuccessKind::Error)
+        } else {
+            TestCaseStatus::skipped()
+        };
         status.set_message(visible(reason));
         let mut case = TestCase::new(format!("{} was not tested", visible(&info.name)), status);
         case.set_classname("subject");

@@ -294,6 +294,13 @@ impl Report {
         if !self.rows().any(RequirementReport::was_tested) {
             exit = exit.worst(Exit::NothingRan);
         }
+        if self
+            .subjects
+            .iter()
+            .any(|subject| subject.result == SubjectResult::Broken)
+        {
+            exit = exit.worst(Exit::Broken);
+        }
         if !self.complete {
             exit = exit.worst(Exit::Broken);
         }

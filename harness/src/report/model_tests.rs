@@ -155,6 +155,7 @@ fn a_skipped_subject_claims_nothing_unless_something_was_tested() {
     let skipped = Event::SubjectSkipped {
         subject: "podman".into(),
         reason: "the engine went away".into(),
+        broken: false,
     };
     let rows = vec![
         fixture::row("RULE-001", "One", Level::Must, "exec"),

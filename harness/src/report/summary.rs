@@ -67,7 +67,7 @@ fn head(page: &mut String, subject: &SubjectReport) {
         subject.result.label()
     );
     if let Some(reason) = &subject.skipped {
-        let _ = write!(page, "; skipped: {}", linked(reason));
+        let _ = write!(page, ": {}", linked(reason));
     }
     page.push('\n');
 }

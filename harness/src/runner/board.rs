@@ -64,7 +64,7 @@ struct Progress {
 /// All requirements of one attempt.
 pub(super) struct Board {
     subject: String,
-    argument: String,
+    arguments: Vec<String>,
     expectations: Option<Expectations>,
     sink: EventSink,
     /// Whether what is red now stays red.
@@ -86,7 +86,7 @@ impl Board {
     ) -> Self {
         Self {
             subject: subject.name.clone(),
-            argument: subject.argument.clone(),
+            arguments: subject.arguments.clone(),
             expectations: expectations.cloned(),
             sink,
             last,
@@ -177,23 +177,32 @@ impl Board {
             id: id.to_owned(),
             verdict,
             duration_ms: millis_since(progress.started),
-            reproduce: reproduce(verdict, &self.argument, id),
+            reproduce: reproduce(verdict, &self.arguments, id),
             detail,
         });
     }
 }
 
 /// The command that shows a red requirement again.
-fn reproduce(verdict: Verdict, argument: &str, id: &str) -> Option<String> {
-    let shows = !matches!(
+fn reproduce(verdict: Verdict, arguments: &[String], id: &str) -> Option<String> {
+    if matches!(
         verdict,
         Verdict::Passed | Verdict::Disabled | Verdict::Unsupported
-    );
+    ) {
+        return None;
+    }
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_./+,=:@".contains(character);
-    let argument = if argument.chars().all(plain) {
-        argument.into()
-    } else {
-        format!("'{}'", argument.replace('\'', r"'\''"))
-    };
-    shows.then(|| format!("herm run --subject {argument} --only {id} -v"))
+    let quoted = arguments.iter().map(|word| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    let words: Vec<String> = ["herm", "run", "--only", id, "-v"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(quoted)
+        .collect();
+    Some(words.join(" "))
 }

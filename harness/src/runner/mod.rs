@@ -92,6 +92,7 @@ pub async fn test(
             sink(Event::SubjectSkipped {
                 subject: subject.name.clone(),
                 reason,
+                broken: true,
             });
             return Err(SubjectFailure {
                 subject: subject.name.clone(),

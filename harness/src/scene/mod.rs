@@ -172,8 +172,8 @@ impl Scene {
         if self.fresh {
             return self.prepare_sandbox(SandboxSpec::default()).await;
         }
-        let deadline = self.scaled(Duration::from_mins(1));
-        self.worker().await?.shared_sandbox(deadline).await
+        let (deadline, patience) = (self.scaled(Duration::from_mins(1)), self.patience());
+        self.worker().await?.shared_sandbox(deadline, patience).await
     }
 
     /// Opens a sandbox that has to be there for the scenario to mean anything, and waits until it runs commands: that one
@@ -376,10 +376,14 @@ impl Scene {
     /// Gives back what the scenario has borrowed and ends what it has made. `red` says that it did not go well, so that
     /// nothing of it is used again.
     pub(crate) async fn end(&mut self, red: bool, keep: bool) {
+        let broken = self
+            .worker
+            .as_ref()
+            .is_none_or(|worker| worker.broken || worker.client.fault().is_some());
         for exec in self
             .running
             .drain(..)
-            .filter(|exec| exec.record().answer.is_none())
+            .filter(|exec| !broken && exec.record().answer.is_none())
         {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
@@ -387,7 +391,7 @@ impl Scene {
         let Some(mut worker) = self.worker.take() else {
             return;
         };
-        if !keep {
+        if !keep && !worker.broken {
             let deadline = self.scaled(Duration::from_secs(30));
             for sandbox in self.own.drain(..) {
                 worker.close(&sandbox.id, deadline).await;

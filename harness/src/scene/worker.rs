@@ -4,7 +4,10 @@ use std::{
     collections::VecDeque,
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -26,6 +29,12 @@ const INTRODUCTION: Duration = Duration::from_secs(15);
 
 /// How long an adapter may take to end when its input has ended, before it is signalled.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// The same for one that is broken.
+const SHORT_GRACE: Duration = Duration::from_secs(1);
+
+/// After so many adapters in a row that could not run anything, no more are started.
+const GIVEN_UP_AFTER: u32 = 3;
 
 /// Lines of conversation that are kept for a failure.
 const KEPT_LINES: usize = 12;
@@ -65,10 +74,15 @@ pub struct Worker {
     /// Whether it is of no further use.
     pub broken: bool,
     transcript: Arc<Conversation>,
+    useless: Arc<AtomicU32>,
 }
 
 impl Worker {
-    pub(super) async fn shared_sandbox(&mut self, deadline: Duration) -> Result<Sandbox, Failure> {
+    pub(super) async fn shared_sandbox(
+        &mut self,
+        deadline: Duration,
+        patience: Duration,
+    ) -> Result<Sandbox, Failure> {
         if let Some(shared) = &self.shared {
             return Ok(shared.clone());
         }
@@ -78,25 +92,30 @@ impl Worker {
             .await;
         let opened = opened.map_err(|error| Failure::from(error).while_preparing())?;
         let sandbox = self.shared.insert(Sandbox::new(opened)).clone();
-        self.await_ready(&sandbox.id, deadline).await?;
+        self.await_ready(&sandbox.id, patience).await?;
         Ok(sandbox)
     }
 
     /// Waits until a sandbox runs commands.
-    pub(super) async fn await_ready(&self, id: &str, within: Duration) -> Result<(), Failure> {
+    pub(super) async fn await_ready(&mut self, id: &str, within: Duration) -> Result<(), Failure> {
         let until = Instant::now() + within;
         for attempt in 0_u32.. {
             let exec = format!("herm-ready-{id}-{attempt}");
             let params = RunParams::new(id, exec, Command::Shell("true".into()));
-            let record = self
-                .client
-                .run(&params)?
-                .wait(within)
-                .await
-                .map_err(|fault| Failure::from(fault).while_preparing())?;
+            let record = match self.client.run(&params)?.wait(within).await {
+                Ok(record) => record,
+                Err(fault) => {
+                    self.broken = true;
+                    self.useless.fetch_add(1, Ordering::SeqCst);
+                    return Err(Failure::from(fault).while_preparing());
+                }
+            };
             let ready = record
                 .result()
                 .is_some_and(|result| result.outcome == Outcome::Exited { code: 0 });
+            if ready {
+                self.useless.store(0, Ordering::SeqCst);
+            }
             if ready || Instant::now() > until {
                 break;
             }
@@ -139,6 +158,8 @@ pub struct Workshop {
     factor: u32,
     idle: Mutex<Vec<Worker>>,
     stop: Stop,
+    /// How many adapters in a row could not run anything.
+    useless: Arc<AtomicU32>,
     listener: Option<Arc<Listener>>,
 }
 
@@ -159,6 +180,7 @@ impl Workshop {
             factor: 1,
             idle: Mutex::default(),
             stop,
+            useless: Arc::default(),
             listener,
         }
     }
@@ -227,6 +249,7 @@ impl Workshop {
                     shared: None,
                     broken: false,
                     transcript,
+                    useless: self.useless.clone(),
                 });
             }
             Ok(initialized) => {
@@ -259,6 +282,14 @@ impl Workshop {
     /// # Errors
     /// As [`Workshop::employ`].
     pub async fn borrow(&self, new: bool) -> Result<Worker, Failure> {
+        let useless = self.useless.load(Ordering::SeqCst);
+        if useless >= GIVEN_UP_AFTER {
+            let seen = format!("given up: {useless} adapters in a row could not run a single command");
+            return Err(Failure {
+                kind: Some("given_up".into()),
+                ..Failure::suite(seen)
+            });
+        }
         let idle = if new { None } else { self.lock().pop() };
         match idle {
             Some(worker) if worker.client.fault().is_none() => Ok(worker),
@@ -273,7 +304,8 @@ impl Workshop {
     /// Takes an adapter back; one that is broken or not wanted any more is stopped.
     pub async fn give_back(&self, worker: Worker, retire: bool) {
         if retire || worker.broken || worker.client.fault().is_some() {
-            worker.client.stop(GRACE).await;
+            let grace = if worker.broken { SHORT_GRACE } else { GRACE };
+            worker.client.stop(grace).await;
         } else {
             self.lock().push(worker);
         }
