@@ -1,6 +1,6 @@
 //! `herm prove`: the checks, proved by mutants.
 
-use std::{ffi::OsString, fmt::Write as _, process::ExitCode, time::Instant};
+use std::{ffi::OsString, fmt::Write as _, process::ExitCode, sync::Arc, time::Instant};
 
 use clap::Args;
 use herm_harness::{
@@ -78,6 +78,7 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, (Exit, String)> {
             retries: 0,
             keep: false,
             guard: guard(scratch.path()).map_err(|error| broken(error.to_string()))?,
+            redactor: Arc::default(),
             listener: None,
             stop: stop.clone(),
         },

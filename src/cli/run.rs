@@ -159,7 +159,8 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         retries: arguments.retries,
         keep: arguments.keep,
         guard: guard(scratch.path()).map_err(broken)?,
-        listener: arguments.verbose.then(|| listener(redactor_of(&subjects))),
+        redactor: Arc::new(redactor_of(&subjects)),
+        listener: arguments.verbose.then(listener),
         stop: stop.clone(),
     };
 
@@ -286,8 +287,8 @@ fn redactor_of(subjects: &[Subject]) -> Redactor {
     }))
 }
 
-fn listener(redactor: Redactor) -> Arc<Listener> {
-    Arc::new(move |line: &str| eprintln!("{}", redactor.text(line)))
+fn listener() -> Arc<Listener> {
+    Arc::new(|line: &str| eprintln!("{line}"))
 }
 
 /// The words that come before an adapter's own.

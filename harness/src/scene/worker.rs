@@ -365,9 +365,10 @@ impl Transcript for Conversation {
     }
 }
 
-/// A line short enough to be read: its middle is left out when it is long.
+/// A line of bounded length: its middle is left out when it is long. What is kept is more than what is shown in the end,
+/// so that a secret that this cuts in two lies in the part that is left out when the line has been redacted.
 fn shorten(line: &[u8]) -> String {
-    const KEPT: usize = 240;
+    const KEPT: usize = 4096;
     if line.len() <= 2 * KEPT {
         return String::from_utf8_lossy(line).into_owned();
     }

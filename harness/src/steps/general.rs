@@ -234,9 +234,10 @@ pub(super) fn expect_bytes(scene: &Scene, stream: Stream, expected: &[u8]) -> St
     ))
 }
 
-/// Bytes for people: escaped, and cut in the middle when they are many.
+/// Bytes for people: escaped, and cut in the middle when they are many. What is kept is more than what is shown in the
+/// end, so that a secret that this cuts in two lies in the part that is left out when the whole has been redacted.
 pub(super) fn show(bytes: &[u8]) -> String {
-    const KEPT: usize = 60;
+    const KEPT: usize = 4096;
     if bytes.len() <= 2 * KEPT {
         return format!("\"{}\"", bytes.escape_ascii());
     }
