@@ -158,6 +158,8 @@ pub struct Workshop {
     factor: u32,
     idle: Mutex<Vec<Worker>>,
     stop: Stop,
+    /// How many adapters were started.
+    adapters: AtomicU32,
     /// How many adapters in a row could not run anything.
     useless: Arc<AtomicU32>,
     listener: Option<Arc<Listener>>,
@@ -180,6 +182,7 @@ impl Workshop {
             factor: 1,
             idle: Mutex::default(),
             stop,
+            adapters: AtomicU32::new(0),
             useless: Arc::default(),
             listener,
         }
@@ -214,7 +217,9 @@ impl Workshop {
     /// # Errors
     /// It could not be started.
     pub fn start(&self) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
+        let serial = self.adapters.fetch_add(1, Ordering::SeqCst) + 1;
         let conversation = Arc::new(Conversation {
+            serial,
             lines: Mutex::default(),
             listener: self.listener.clone(),
         });
@@ -330,6 +335,8 @@ impl Workshop {
 
 /// The last lines of a conversation, and a listener for all of them.
 pub struct Conversation {
+    /// Tells conversations that go on at the same time apart.
+    serial: u32,
     lines: Mutex<VecDeque<String>>,
     listener: Option<Arc<Listener>>,
 }
@@ -355,7 +362,7 @@ impl Transcript for Conversation {
         };
         let text = format!("{mark} {}", shorten(line));
         if let Some(listener) = &self.listener {
-            listener(&text);
+            listener(&format!("{}{text}", self.serial));
         }
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == KEPT_LINES {
