@@ -317,6 +317,16 @@ pub(super) async fn new_mark(scene: &mut Scene) -> Result<String, Failure> {
 }
 
 async fn no_mark(scene: &mut Scene) -> StepResult {
+    absent(
+        scene,
+        "nothing of the command to have run",
+        "the mark that it leaves is there",
+    )
+    .await
+}
+
+/// The path of the mark is not there, seen from the sandbox in question.
+pub(super) async fn absent(scene: &mut Scene, expected: &str, otherwise: &str) -> StepResult {
     let path = scene
         .notes
         .mark
@@ -331,10 +341,7 @@ async fn no_mark(scene: &mut Scene) -> StepResult {
     if seen.is_empty() {
         return Ok(());
     }
-    Err(Failure::failed(
-        "nothing of the command to have run",
-        "the mark that it leaves is there",
-    ))
+    Err(Failure::failed(expected, otherwise))
 }
 
 async fn still_runs(scene: &mut Scene) -> StepResult {
