@@ -62,7 +62,11 @@ pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") || path.is_file() {
-        return Subject::load(path);
+        let this = this_program().map_err(|source| SubjectError::Unreadable {
+            path: "herm".into(),
+            source,
+        })?;
+        return Subject::load(path, &[this, "adapter".into(), "--manifest".into()]);
     }
     let known = BUILT_IN.map(str::to_owned).to_vec();
     Err(SubjectError::Unknown {
