@@ -6,8 +6,8 @@ use std::{
     io,
     process::Stdio,
     sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -52,12 +52,20 @@ struct Names {
     scratch: String,
 }
 
+/// The end of a sandbox, as commands in it see it.
+#[derive(Default)]
+struct End {
+    /// Closing has begun: what ends from here on was lost with the sandbox.
+    begun: AtomicBool,
+    /// Told when closing is over.
+    over: Notify,
+}
+
 /// An open sandbox.
 struct Sandbox {
     env: Vec<Variable>,
     cwd: Option<ByteString>,
-    /// Told when the sandbox is closed.
-    closed: std::sync::Arc<Notify>,
+    end: Arc<End>,
 }
 
 impl ManifestAdapter {
@@ -171,7 +179,7 @@ impl ManifestAdapter {
     }
 
     /// The words that run a caller's command.
-    fn words(&self, params: &RunParams) -> Result<(Vec<OsString>, std::sync::Arc<Notify>), Error> {
+    fn words(&self, params: &RunParams) -> Result<(Vec<OsString>, Arc<End>), Error> {
         let sandboxes = self.lock();
         let sandbox = sandboxes
             .get(&params.sandbox)
@@ -208,7 +216,7 @@ impl ManifestAdapter {
         values.records.insert("env", records(&sandbox.env, &params.env));
         Ok((
             self.manifest.exec.run.get_ref().fill(&values),
-            sandbox.closed.clone(),
+            sandbox.end.clone(),
         ))
     }
 }
@@ -337,7 +345,7 @@ impl Adapter for ManifestAdapter {
         let sandbox = Sandbox {
             env: params.spec.env,
             cwd: cwd.clone(),
-            closed: std::sync::Arc::default(),
+            end: Arc::default(),
         };
         self.lock().insert(id.clone(), sandbox);
         let (state, exec_mode) = (OpenState::Created, "manifest".to_owned());
@@ -355,6 +363,7 @@ impl Adapter for ManifestAdapter {
         let Some(sandbox) = self.lock().remove(&params.sandbox) else {
             return Ok(Closed { existed: false });
         };
+        sandbox.end.begun.store(true, Ordering::SeqCst);
         let closed = match &self.manifest.close {
             Some(close) => {
                 let values = self.values(&params.sandbox);
@@ -364,7 +373,7 @@ impl Adapter for ManifestAdapter {
             }
             None => Ok(()),
         };
-        sandbox.closed.notify_waiters();
+        sandbox.end.over.notify_waiters();
         closed.map(|()| Closed { existed: true })
     }
 
@@ -393,8 +402,8 @@ impl Adapter for ManifestAdapter {
             return Err(Error::sandbox_not_found(&params.sandbox));
         }
         self.check_run(&params)?;
-        let (words, closed) = self.words(&params)?;
-        let closed = closed.notified();
+        let (words, end) = self.words(&params)?;
+        let over = end.over.notified();
         let stdin = if params.stdin == Stdin::None {
             Stdio::null()
         } else {
@@ -419,10 +428,11 @@ impl Adapter for ManifestAdapter {
         let feeder = tokio::spawn(feed(child.stdin.take(), params.stdin, execution.input));
         let outcome = tokio::select! {
             status = child.wait() => match status {
+                Ok(_) if end.begun.load(Ordering::SeqCst) => Outcome::SandboxLost,
                 Ok(status) => outcome_of(status),
                 Err(_) => Outcome::TransportLost,
             },
-            () = closed => lost(&mut child).await,
+            () = over => lost(&mut child).await,
         };
         run::drain(&mut pumps).await;
         feeder.abort();

@@ -90,7 +90,10 @@ impl Worker {
             .client
             .call::<method::Open>(&OpenParams::default(), deadline)
             .await;
-        let opened = opened.map_err(|error| Failure::from(error).while_preparing())?;
+        let opened = opened.map_err(|error| {
+            self.useless.fetch_add(1, Ordering::SeqCst);
+            Failure::from(error).while_preparing()
+        })?;
         let sandbox = self.shared.insert(Sandbox::new(opened)).clone();
         self.await_ready(&sandbox.id, patience).await?;
         Ok(sandbox)
@@ -289,7 +292,8 @@ impl Workshop {
     pub async fn borrow(&self, new: bool) -> Result<Worker, Failure> {
         let useless = self.useless.load(Ordering::SeqCst);
         if useless >= GIVEN_UP_AFTER {
-            let seen = format!("given up: {useless} adapters in a row could not run a single command");
+            let seen =
+                format!("given up: {useless} times in a row no sandbox could be had that runs a command");
             return Err(Failure {
                 kind: Some("given_up".into()),
                 ..Failure::suite(seen)
