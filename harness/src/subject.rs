@@ -1,6 +1,7 @@
 //! What is tested: a backend behind its adapter.
 
 use std::{
+    env,
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
@@ -64,6 +65,14 @@ pub enum SubjectError {
         /// Why.
         #[source]
         source: std::io::Error,
+    },
+    /// A variable that the manifest names is not set.
+    #[error("{path}: the adapter needs the variable {name}, which is not set; set it, or take it out of `environment`")]
+    Unset {
+        /// The file.
+        path: PathBuf,
+        /// The variable.
+        name: String,
     },
     /// The file is no manifest.
     #[error(
@@ -136,6 +145,16 @@ impl Subject {
             let problem = "name is not made of 1 to 64 letters, digits, -, _, . and +".into();
             return Err(broken(text.find("name").unwrap_or(0), problem));
         }
+        if let Some(name) = manifest
+            .environment
+            .iter()
+            .find(|name| env::var_os(name).is_none())
+        {
+            return Err(SubjectError::Unset {
+                path: path.to_owned(),
+                name: name.clone(),
+            });
+        }
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
@@ -169,10 +188,10 @@ mod tests {
     #[test]
     fn a_manifest_names_an_adapter() {
         let subject =
-            load("name = \"mine\"\nadapter = [\"python3\", \"adapter.py\"]\nenvironment = [\"MY_TOKEN\"]")
+            load("name = \"mine\"\nadapter = [\"python3\", \"adapter.py\"]\nenvironment = [\"PATH\"]")
                 .unwrap();
         assert_eq!(subject.adapter, ["python3", "adapter.py"]);
-        assert_eq!(subject.environment, ["MY_TOKEN"]);
+        assert_eq!(subject.environment, ["PATH"]);
     }
 
     #[test]

@@ -21,12 +21,12 @@ pub(super) struct GuardArguments {
 /// Finish the reports of a run that is killed, and remove its scratch folder.
 #[derive(Debug, Args)]
 pub(super) struct JanitorArguments {
-    /// The scratch folder of the run
+    /// The run's id
     #[arg(long)]
-    scratch: PathBuf,
+    run: String,
     /// The folder of its reports
     #[arg(long)]
-    reports: PathBuf,
+    reports: Option<PathBuf>,
 }
 
 pub(super) fn guard(arguments: &GuardArguments) -> ExitCode {
@@ -37,6 +37,6 @@ pub(super) fn guard(arguments: &GuardArguments) -> ExitCode {
 }
 
 pub(super) fn janitor(arguments: &JanitorArguments) -> ExitCode {
-    watch::janitor(&arguments.scratch, &arguments.reports);
+    watch::janitor(&arguments.run, arguments.reports.as_deref());
     ExitCode::SUCCESS
 }

@@ -25,5 +25,5 @@ pub use model::{
     Counts, INTERRUPTED, Report, RequirementReport, SUBJECT_SKIPPED, SubjectReport, SubjectResult, Totals,
     label, verdict_label,
 };
-pub use sink::{EVENTS, JUNIT, REPORT, Reports, SUMMARY, rebuild};
+pub use sink::{EVENTS, JUNIT, REPORT, Reports, SUMMARY, rebuild, rebuild_killed};
 pub use summary::summary;

@@ -27,6 +27,7 @@ use crate::{
     event::{Event, SubjectInfo},
     expectation::Expectations,
     plan::{Plan, Selection},
+    report::INTERRUPTED,
     scene::{Failure, Listener, Scene, Worker, Workshop},
     stop::Stop,
     subject::Subject,
@@ -89,10 +90,11 @@ pub async fn test(
         Ok(worker) => worker,
         Err(failure) => {
             let reason = failure.seen.clone();
+            let broken = failure.kind.as_deref() != Some(INTERRUPTED);
             sink(Event::SubjectSkipped {
                 subject: subject.name.clone(),
                 reason,
-                broken: true,
+                broken,
             });
             return Err(SubjectFailure {
                 subject: subject.name.clone(),

@@ -22,6 +22,7 @@ use rustix::{
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::{descendants, scratch};
+use crate::tell::tell;
 
 /// How long an adapter may take to end when its caller has gone.
 const GRACE: Duration = Duration::from_secs(10);
@@ -58,7 +59,9 @@ pub fn guard(scratch: &Path, command: &[OsString]) -> io::Result<u8> {
     let status = watch(&mut child, &asked)?;
     let left = descendants::end_all()?;
     if left > 0 {
-        eprintln!("herm guard: ended {left} processes that the adapter had left behind");
+        tell(format_args!(
+            "herm guard: ended {left} processes that the adapter had left behind"
+        ));
     }
     Ok(code_of(status))
 }
