@@ -67,7 +67,9 @@ pub enum SubjectError {
         source: std::io::Error,
     },
     /// A variable that the manifest names is not set.
-    #[error("{path}: the adapter needs the variable {name}, which is not set; set it, or take it out of `environment`")]
+    #[error(
+        "{path}: the adapter needs the variable {name}, which is not set; set it, or take it out of `environment`"
+    )]
     Unset {
         /// The file.
         path: PathBuf,

@@ -49,6 +49,8 @@ enum Command {
     #[command(hide = true)]
     Guard(watch::GuardArguments),
     #[command(hide = true)]
+    Leash(watch::LeashArguments),
+    #[command(hide = true)]
     Janitor(watch::JanitorArguments),
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Mutant(arguments) => fixtures::mutant(arguments),
         Command::Misbehave(arguments) => fixtures::misbehave(arguments),
         Command::Guard(arguments) => watch::guard(&arguments),
+        Command::Leash(arguments) => watch::leash(&arguments),
         Command::Janitor(arguments) => watch::janitor(&arguments),
     }
 }

@@ -297,7 +297,10 @@ fn parts_beside_a_cut_are_redacted() {
         let clean = redactor.text(&format!("{head}…9 bytes…{tail}"));
         // Some bits of the byte that the cut goes through may stay.
         let left = clean.replace("[redacted TOKEN]", "").replace("…9 bytes…", "");
-        assert!(clean.matches("[redacted TOKEN]").count() == 2 && left.len() <= 4, "{clean}");
+        assert!(
+            clean.matches("[redacted TOKEN]").count() == 2 && left.len() <= 4,
+            "{clean}"
+        );
     }
     for plain in ["correct or not…", "a staple…of life", "corre…taple"] {
         assert_eq!(redactor.text(plain), plain);

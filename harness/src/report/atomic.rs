@@ -22,8 +22,8 @@ pub(crate) fn write(path: &Path, tag: &str, content: &[u8]) -> io::Result<()> {
         .suffix(SUFFIX)
         .permissions(Permissions::from_mode(0o644))
         .tempfile_in(directory)
-        .map_err(|error| io::Error::new(error.kind(), cause(&error)))?;
-    file.write_all(content)?;
+        .map_err(|error| cause(&error))?;
+    file.write_all(content).map_err(|error| cause(&error))?;
     // Without this a full disk may show only after the rename, with the old file gone.
     file.as_file().sync_all()?;
     file.persist(path).map_err(|failure| failure.error)?;
@@ -58,10 +58,12 @@ fn prefix(path: &Path, tag: &str) -> String {
 }
 
 /// The system's own words, without the random name of the temporary file.
-fn cause(error: &io::Error) -> String {
+fn cause(error: &io::Error) -> io::Error {
     let text = error.to_string();
-    text.split_once(" at path ")
-        .map_or(text.clone(), |(words, _)| words.to_owned())
+    let words = text
+        .split_once(" at path ")
+        .map_or(text.as_str(), |(words, _)| words);
+    io::Error::new(error.kind(), words)
 }
 
 #[cfg(test)]
@@ -92,7 +94,12 @@ mod tests {
     #[test]
     fn only_leftovers_of_the_same_file_and_run_are_removed() {
         let directory = tempfile::tempdir().unwrap();
-        let names = [".a.json.run-1.Xy.tmp", ".a.json.run-2.Xy.tmp", ".b.json.run-1.Xy.tmp", "a.json"];
+        let names = [
+            ".a.json.run-1.Xy.tmp",
+            ".a.json.run-2.Xy.tmp",
+            ".b.json.run-1.Xy.tmp",
+            "a.json",
+        ];
         for name in names {
             std::fs::write(directory.path().join(name), "").unwrap();
         }
