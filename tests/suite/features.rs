@@ -15,6 +15,11 @@ pub(crate) const VALID: &str = "Feature: EXIT: how a command ended is told as it
     Then the outcome is exited with code 0
 ";
 
+/// A contract of one requirement that its mutants break.
+pub(crate) fn strict() -> String {
+    VALID.replace("code 0\n", "code 70\n")
+}
+
 pub(crate) fn write(place: &Place, text: &str) {
     place.write("contract/exec/exit.feature", text);
 }
@@ -54,7 +59,7 @@ fn what_is_wrong_with_features_is_told_with_file_and_line_and_nothing_is_run() {
     for (text, place_of_it, words) in [
         (
             twice.as_str(),
-            ":12: ",
+            ":11: ",
             "EXIT-001 is the id of another requirement, too: exec/exit.feature:4",
         ),
         (&VALID.replace(reason, ""), ":4: ", "EXIT-001 has no reason"),

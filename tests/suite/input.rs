@@ -57,7 +57,7 @@ fn each_bad_input_is_2_with_what_and_what_next() {
         ("run --subject local --adapter x", &["cannot be used with"]),
         ("run --report file", &["file", "--report FOLDER"]),
         ("run --report file/inner", &["file/inner", "--report FOLDER"]),
-        ("rnu", &["rnu", "run"]),
+        ("exlpain", &["exlpain", "explain"]),
         (
             "explain EXIT-01",
             &["\"EXIT-01\"", "did you mean `EXIT-001`?", "herm list"],

@@ -45,12 +45,24 @@ fn each_kind_of_broken_protocol_has_a_name_of_its_own() {
 
 #[test]
 fn an_adapter_that_hangs_in_a_command_is_told_and_holds_nobody_up() {
-    let (code, said) = run("hangs-in-a-command");
-    assert_eq!((code, said[0].1.as_str()), (1, "precondition"));
+    let place = Place::new();
+    let start = Instant::now();
+    let adapter = ["--adapter", HERM, "misbehave", "hangs-in-a-command"];
+    place.run("run --only EXIT-002", &adapter).code(1);
+    assert!(start.elapsed() < BOUND);
+    let report = place.report();
+    let row = row(&report, "EXIT-002");
     assert_eq!(
-        (said[1].0.as_str(), said[1].1.as_str()),
-        ("inconclusive", "precondition")
+        (&row["verdict"], &row["detail"]["kind"]),
+        (&"inconclusive".into(), &"precondition".into())
     );
+    assert!(
+        row["detail"]["seen"]
+            .as_str()
+            .unwrap()
+            .contains("did not answer exec.run within")
+    );
+    place.becomes_clean();
 }
 
 #[test]

@@ -32,9 +32,10 @@ fn a_reader_that_has_gone_stops_nothing_and_is_no_panic() {
         ("doctor", "0"),
         ("run --only EXIT-001", "0"),
         ("run --only EXIT-002 --json", "0"),
-        ("prove --mutant success-for-all", "0"),
+        ("prove --features contract --mutant success-for-all", "0"),
     ] {
         let place = Place::new();
+        crate::features::write(&place, &crate::features::strict());
         let (out, told) = piped(&place, &format!("herm {line} | true"));
         assert_eq!((out.trim(), told.as_str()), (code, ""), "{line}");
         place.becomes_clean();
@@ -58,9 +59,10 @@ fn an_output_that_is_full_is_told() {
         "list",
         "run --only EXIT-002 --json",
         "completions bash",
-        "prove --mutant success-for-all",
+        "prove --features contract --mutant success-for-all",
     ] {
         let place = Place::new();
+        crate::features::write(&place, &crate::features::strict());
         let (out, told) = piped(&place, &format!("herm {line} > /dev/full"));
         assert_eq!(out.trim(), "4", "{line}");
         assert!(

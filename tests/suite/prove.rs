@@ -8,8 +8,9 @@ use crate::support::{HERM, Place};
 #[test]
 fn a_mutant_that_is_killed_is_0() {
     let place = Place::new();
+    crate::features::write(&place, &crate::features::strict());
     let seen = place
-        .run("prove --mutant success-for-all --json", &[])
+        .run("prove --features contract --mutant success-for-all --json", &[])
         .code(0)
         .stderr("");
     let proof: Value = serde_json::from_slice(&seen.get_output().stdout).unwrap();
@@ -19,7 +20,7 @@ fn a_mutant_that_is_killed_is_0() {
     });
     assert_eq!(proof, expected);
     place.becomes_clean();
-    assert_eq!(std::fs::read_dir(place.home()).unwrap().count(), 0);
+    assert!(!place.path("herm-report").exists());
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn what_turns_red_and_should_not_is_6() {
 #[test]
 fn a_proof_needs_a_subject_that_is_green_and_mutants_that_exist() {
     let place = Place::new();
-    crate::features::write(&place, &crate::features::VALID.replace("code 0\n", "code 70\n"));
+    crate::features::write(&place, &crate::features::strict());
     let words = [
         HERM,
         "mutant",
