@@ -17,5 +17,6 @@ pub mod step;
 mod steps;
 pub mod stop;
 pub mod subject;
+pub mod tell;
 pub mod verdict;
 pub mod watch;

@@ -12,6 +12,7 @@ use crate::{
     event::Event,
     report::{Report, ReportError, Reports},
     runner::EventSink,
+    tell::tell,
 };
 
 /// The reports of a run, on a thread of their own.
@@ -28,7 +29,7 @@ impl Recorder {
         let thread = thread::spawn(move || {
             for event in received {
                 if let Err(error) = reports.record(&event) {
-                    eprintln!("herm: {error}");
+                    tell(format_args!("herm: {error}"));
                 }
             }
             reports.finish()

@@ -1,6 +1,7 @@
 //! What is tested: a backend behind its adapter.
 
 use std::{
+    env,
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
@@ -71,6 +72,16 @@ pub enum SubjectError {
     /// This program is broken.
     #[error("{0}")]
     Suite(String),
+    /// A variable that the manifest names is not set.
+    #[error(
+        "{path}: the adapter needs the variable {name}, which is not set; set it, or write {name}? in `environment` if it may be missing"
+    )]
+    Unset {
+        /// The file.
+        path: PathBuf,
+        /// The variable.
+        name: String,
+    },
     /// The file is no manifest.
     #[error(
         "{path}:{line}:{column}: {problem}; a manifest has the keys name and adapter (a list: program and arguments), and may have environment (names of variables) and expectations (a path)"
@@ -148,6 +159,7 @@ impl Subject {
             let problem = "name is not made of 1 to 64 letters, digits, -, _, . and +".into();
             return Err(broken(text.find("name").unwrap_or(0), problem));
         }
+        let environment = variables(path, manifest.environment)?;
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
@@ -155,12 +167,28 @@ impl Subject {
         Ok(Self {
             name: manifest.name,
             adapter: manifest.adapter.into_iter().map(OsString::from).collect(),
-            environment: manifest.environment,
+            environment,
             directory: Some(folder.to_owned()),
             expectations: manifest.expectations.map(|file| folder.join(file)),
             arguments: vec!["--subject".into(), path.display().to_string()],
         })
     }
+}
+
+/// The names of the variables that are needed, checked to be set; one that may be missing is written with a `?` behind it.
+fn variables(path: &Path, names: Vec<String>) -> Result<Vec<String>, SubjectError> {
+    let mut variables = Vec::new();
+    for name in names {
+        let optional = name.strip_suffix('?').map(str::to_owned);
+        if optional.is_none() && env::var_os(&name).is_none() {
+            return Err(SubjectError::Unset {
+                path: path.to_owned(),
+                name,
+            });
+        }
+        variables.push(optional.unwrap_or(name));
+    }
+    Ok(variables)
 }
 
 impl Subject {
@@ -179,7 +207,7 @@ impl Subject {
                 .cloned()
                 .chain([absolute.clone().into_os_string()])
                 .collect(),
-            environment: manifest.environment,
+            environment: variables(path, manifest.environment)?,
             expectations: manifest
                 .expectations
                 .map(|file| folder.clone().unwrap_or_default().join(file)),
@@ -207,10 +235,10 @@ mod tests {
     #[test]
     fn a_manifest_names_an_adapter() {
         let subject =
-            load("name = \"mine\"\nadapter = [\"python3\", \"adapter.py\"]\nenvironment = [\"MY_TOKEN\"]")
+            load("name = \"mine\"\nadapter = [\"python3\", \"adapter.py\"]\nenvironment = [\"PATH\"]")
                 .unwrap();
         assert_eq!(subject.adapter, ["python3", "adapter.py"]);
-        assert_eq!(subject.environment, ["MY_TOKEN"]);
+        assert_eq!(subject.environment, ["PATH"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{fail, list::print};
 /// Remove what a run that was killed has left behind, and nothing else. Without --run, list such runs.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The run's id, as its report and its first line tell it
+    /// The run's id, as its reports tell it
     #[arg(long, value_name = "ID")]
     run: Option<String>,
 }

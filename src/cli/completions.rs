@@ -1,9 +1,11 @@
 //! `herm completions`: for the shell that a person types in.
 
-use std::{io, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::{Shell, generate};
+
+use super::list::print;
 
 /// Print completions for a shell, to be sourced by its start-up file.
 #[derive(Debug, Args)]
@@ -13,11 +15,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    generate(
-        arguments.shell,
-        &mut super::Herm::command(),
-        "herm",
-        &mut io::stdout(),
-    );
-    ExitCode::SUCCESS
+    let mut script = Vec::new();
+    generate(arguments.shell, &mut super::Herm::command(), "herm", &mut script);
+    print(String::from_utf8_lossy(&script).trim_end())
 }

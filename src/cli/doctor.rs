@@ -9,7 +9,6 @@ use herm_harness::{
     stop::Stop,
     subject::Subject,
     verdict::Exit,
-    watch::Scratch,
 };
 
 use super::{
@@ -18,6 +17,7 @@ use super::{
     run::{guard, run_id},
     runtime::block_on,
     subjects::SubjectArguments,
+    workspace::Workspace,
 };
 
 /// Look for what is missing on this machine, for herm and for subjects.
@@ -59,19 +59,19 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
             Err(error) => return fail(Exit::Usage, error),
         };
         let mut findings = vec![processes(), leftovers()];
-        match Scratch::create(&run_id()) {
-            Ok(scratch) => {
+        match Workspace::make(&run_id(), None) {
+            Ok(workspace) => {
                 findings.push(Finding::good(format!(
                     "temporary files go to {}",
                     env::temp_dir().display()
                 )));
                 for subject in &subjects {
-                    findings.extend(look_at(subject, scratch.path()).await);
+                    findings.extend(look_at(subject, workspace.path()).await);
                 }
             }
-            Err(error) => findings.push(Finding::bad(
+            Err((_, error)) => findings.push(Finding::bad(
                 "temporary files",
-                error.to_string(),
+                error,
                 "set TMPDIR to a folder that can be written",
             )),
         }

@@ -9,11 +9,12 @@ use std::{
 use clap::{Args, ValueEnum};
 use herm_harness::{
     contract::{Contract, RequirementInfo},
+    tell::tell,
     verdict::Exit,
 };
 use serde::Serialize;
 
-use super::{contract::ContractArguments, fail};
+use super::{Refusal, broken, contract::ContractArguments, fail};
 
 /// List the requirements of the contract, or its vocabulary.
 #[derive(Debug, Args)]
@@ -65,15 +66,22 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     print(&text)
 }
 
-/// Prints to standard output; a reader that has gone is none of our business.
+/// Prints to standard output, as the whole work of a subcommand.
 pub(super) fn print(text: &str) -> ExitCode {
+    match try_print(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((exit, message)) => fail(exit, message),
+    }
+}
+
+/// Prints to standard output; a reader that has gone is none of our business.
+pub(super) fn try_print(text: &str) -> Result<(), Refusal> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(
-            Exit::Broken,
-            format_args!("failed to write to standard output: {error}"),
-        ),
-        _ => ExitCode::SUCCESS,
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(broken(format_args!(
+            "failed to write to standard output: {error}; free space there, or send it elsewhere"
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -87,7 +95,7 @@ fn check(contract: &Contract, problems: &[herm_harness::contract::Problem]) -> E
         ));
     }
     for problem in problems {
-        eprintln!("{problem}");
+        tell(problem);
     }
     fail(
         Exit::Usage,

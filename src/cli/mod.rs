@@ -15,10 +15,12 @@ mod runtime;
 mod signals;
 mod subjects;
 mod watch;
+mod workspace;
 
-use std::process::ExitCode;
+use std::{fmt::Display, process::ExitCode};
 
 use clap::{Parser, Subcommand};
+use herm_harness::{tell::tell, verdict::Exit};
 
 /// Conformance suite for agent sandbox backends, with a reference executor that keeps its own contract.
 #[derive(Debug, Parser)]
@@ -47,6 +49,8 @@ enum Command {
     #[command(hide = true)]
     Guard(watch::GuardArguments),
     #[command(hide = true)]
+    Leash(watch::LeashArguments),
+    #[command(hide = true)]
     Janitor(watch::JanitorArguments),
 }
 
@@ -65,12 +69,28 @@ pub(crate) fn main() -> ExitCode {
         Command::Mutant(arguments) => fixtures::mutant(arguments),
         Command::Misbehave(arguments) => fixtures::misbehave(arguments),
         Command::Guard(arguments) => watch::guard(&arguments),
+        Command::Leash(arguments) => watch::leash(&arguments),
         Command::Janitor(arguments) => watch::janitor(&arguments),
     }
 }
 
 /// Tells what stopped a subcommand, and gives the exit code for it.
-fn fail(exit: herm_harness::verdict::Exit, message: impl std::fmt::Display) -> ExitCode {
-    eprintln!("herm: {message}");
+fn fail(exit: Exit, message: impl Display) -> ExitCode {
+    tell(format_args!("herm: {message}"));
     ExitCode::from(exit.code())
+}
+
+/// An end before the work was done: the exit code, and why.
+type Refusal = (Exit, String);
+
+/// What the user has given cannot be used.
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err by name")]
+fn usage(error: impl Display) -> Refusal {
+    (Exit::Usage, error.to_string())
+}
+
+/// Something of herm itself broke.
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err by name")]
+fn broken(error: impl Display) -> Refusal {
+    (Exit::Broken, error.to_string())
 }

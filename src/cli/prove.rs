@@ -12,17 +12,19 @@ use herm_harness::{
     stop::Stop,
     subject::Subject,
     verdict::Exit,
-    watch::Scratch,
 };
 
 use super::{
+    Refusal, broken,
     contract::ContractArguments,
     fail,
-    list::print,
+    list::try_print,
     run::{guard, run_id},
     runtime::block_on,
     signals::EndSignals,
     subjects::{named, this_program},
+    usage,
+    workspace::{Workspace, obey},
 };
 
 /// Prove the checks: run a subject broken in one stated way after the other, and see each requirement turn red for it.
@@ -58,26 +60,24 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     })
 }
 
-async fn prove_all(arguments: &Arguments) -> Result<Exit, (Exit, String)> {
-    let usage = |message: String| (Exit::Usage, message);
-    let broken = |message: String| (Exit::Broken, message);
+async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
     let started = Instant::now();
     let contract = arguments.contract.load_valid().map_err(usage)?;
     check_names(&arguments.mutants, &contract).map_err(usage)?;
-    let subject = named(&arguments.subject).map_err(|error| usage(error.to_string()))?;
+    let subject = named(&arguments.subject).map_err(usage)?;
     let run = run_id();
     let stop = Stop::default();
-    let mut signals = EndSignals::take().map_err(|error| broken(error.to_string()))?;
-    let scratch = Scratch::create(&run).map_err(|error| broken(error.to_string()))?;
+    let signals = EndSignals::take().map_err(broken)?;
+    let workspace = Workspace::make(&run, None)?;
     let options = ProofOptions {
         run: RunOptions {
             run,
-            scratch: scratch.path().to_owned(),
+            scratch: workspace.path().to_owned(),
             selection: Selection::default(),
             parallelism: None,
             retries: 0,
             keep: false,
-            guard: guard(scratch.path()).map_err(|error| broken(error.to_string()))?,
+            guard: guard(workspace.path()).map_err(broken)?,
             redactor: Arc::default(),
             listener: None,
             stop: stop.clone(),
@@ -86,26 +86,26 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, (Exit, String)> {
         full: arguments.full,
         jobs: arguments.jobs.into(),
     };
-    let this = this_program().map_err(|error| broken(error.to_string()))?;
+    let this = this_program().map_err(broken)?;
     let mutate = |name: &str| mutant_of(&subject, &this, name);
     let progress = |proof: &MutantProof| {
         if !arguments.json {
-            println!("{}", line_of(proof));
+            // A line that cannot be written does not stop the proof; the summary tells of it.
+            let _ = try_print(&line_of(proof));
         }
     };
-    let watcher = tokio::spawn(async move { stop.stop(signals.next().await) });
+    tokio::spawn(obey(signals, stop));
     let proof = prove(&contract, &subject, &options, mutate, progress).await;
-    watcher.abort();
     if let Some(signal) = options.run.stop.signal() {
         return Ok(Exit::Interrupted { signal });
     }
-    let proof = proof.map_err(|error| broken(error.to_string()))?;
+    let proof = proof.map_err(broken)?;
     let text = if arguments.json {
-        serde_json::to_string_pretty(&proof).map_err(|error| broken(error.to_string()))?
+        serde_json::to_string_pretty(&proof).map_err(broken)?
     } else {
         summary(&proof, started)
     };
-    print(&text);
+    try_print(&text)?;
     Ok(proof.exit())
 }
 

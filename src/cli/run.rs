@@ -24,16 +24,20 @@ use herm_harness::{
     scene::Listener,
     stop::Stop,
     subject::Subject,
+    tell::tell,
     verdict::Exit,
-    watch::{Janitor, Scratch},
 };
 
 use super::{
+    Refusal, broken,
     contract::ContractArguments,
     fail,
+    list::try_print,
     runtime::block_on,
     signals::EndSignals,
     subjects::{SubjectArguments, this_program},
+    usage,
+    workspace::{Workspace, obey},
 };
 
 /// Test subjects against the contract, and report.
@@ -98,9 +102,6 @@ enum Color {
     Never,
 }
 
-/// An end before anything ran.
-type Refusal = (Exit, String);
-
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     block_on(async move {
         match test(&arguments).await {
@@ -108,16 +109,6 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
             Err((exit, message)) => fail(exit, message),
         }
     })
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err by name")]
-fn usage(error: impl ToString) -> Refusal {
-    (Exit::Usage, error.to_string())
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err by name")]
-fn broken(error: impl ToString) -> Refusal {
-    (Exit::Broken, error.to_string())
 }
 
 async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
@@ -134,22 +125,24 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         .map(|subject| expectations_of(arguments, subject, &contract))
         .collect::<Result<Vec<_>, _>>()?;
 
+    check_write_expectations(arguments, &subjects)?;
+
     let run = run_id();
-    let reports = Reports::create(
-        &arguments.report,
-        &run,
-        redactor_of(&subjects),
-        console(arguments),
-    )
-    .map_err(|error| (error.exit(), error.to_string()))?;
+    let redactor = redactor_of(&subjects);
+    for name in redactor.too_short() {
+        tell(format_args!(
+            "herm: the value of {name} is too short to be told from other text; it is not redacted"
+        ));
+    }
     let stop = Stop::default();
-    let mut signals = EndSignals::take().map_err(broken)?;
-    let scratch = Scratch::create(&run).map_err(broken)?;
-    let janitor = start_janitor(scratch.path(), &arguments.report).map_err(broken)?;
+    let signals = EndSignals::take().map_err(broken)?;
+    let workspace = Workspace::make(&run, Some(&arguments.report))?;
+    let reports = Reports::create(&arguments.report, &run, redactor, console(arguments))
+        .map_err(|error| (error.exit(), error.to_string()))?;
     let recorder = Recorder::start(reports);
     let options = RunOptions {
         run: run.clone(),
-        scratch: scratch.path().to_owned(),
+        scratch: workspace.path().to_owned(),
         selection,
         parallelism: if arguments.keep {
             Some(1)
@@ -158,24 +151,16 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         },
         retries: arguments.retries,
         keep: arguments.keep,
-        guard: guard(scratch.path()).map_err(broken)?,
+        guard: guard(workspace.path()).map_err(broken)?,
         redactor: Arc::new(redactor_of(&subjects)),
         listener: arguments.verbose.then(listener),
         stop: stop.clone(),
     };
 
-    let watcher = tokio::spawn({
-        let stop = stop.clone();
-        async move {
-            loop {
-                stop.stop(signals.next().await);
-            }
-        }
-    });
+    tokio::spawn(obey(signals, stop.clone()));
     let sink = recorder.sink();
     sink(first_event(run, arguments.certify));
     let exit = test_all(&contract, &subjects, &expectations, &options, &sink).await;
-    watcher.abort();
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     sink(Event::RunFinished {
         interrupted: stop.signal(),
@@ -185,15 +170,14 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
     let finished = tokio::task::spawn_blocking(move || recorder.finish())
         .await
         .map_err(broken)?;
-    drop(scratch);
-    janitor.dismiss();
+    drop(workspace);
     let report = finished.map_err(|error| {
         (
             error.exit(),
             format!("{error}; the verdicts above stand, the reports do not"),
         )
     })?;
-    conclude(arguments, &report, exit)
+    conclude(arguments, &report, &expectations, exit)
 }
 
 async fn test_all(
@@ -222,15 +206,38 @@ async fn test_all(
     exit
 }
 
-fn conclude(arguments: &Arguments, report: &Report, exit: Exit) -> Result<Exit, Refusal> {
-    if let Some(path) = &arguments.write_expectations {
-        for subject in &report.subjects {
-            write_expectations(subject, None, path).map_err(usage)?;
-        }
+/// One file is about one subject.
+fn check_write_expectations(arguments: &Arguments, subjects: &[Subject]) -> Result<(), Refusal> {
+    match &arguments.write_expectations {
+        Some(path) if subjects.len() > 1 => Err(usage(format_args!(
+            "{} can be about one subject, and {} are given; run one after the other with --write-expectations",
+            path.display(),
+            subjects.len()
+        ))),
+        _ => Ok(()),
     }
+}
+
+fn conclude(
+    arguments: &Arguments,
+    report: &Report,
+    expectations: &[Option<Expectations>],
+    exit: Exit,
+) -> Result<Exit, Refusal> {
     if arguments.json {
-        let text = serde_json::to_string_pretty(report).map_err(broken)?;
-        super::list::print(&text);
+        try_print(&serde_json::to_string_pretty(report).map_err(broken)?)?;
+    }
+    if let Some(path) = &arguments.write_expectations {
+        let known = expectations.first().and_then(Option::as_ref);
+        match report.subjects.first() {
+            Some(subject) if subject.skipped.is_none() && report.interrupted.is_none() => {
+                write_expectations(subject, known, path).map_err(usage)?;
+            }
+            _ => tell(format_args!(
+                "herm: {} is not written: the subject was not tested to the end",
+                path.display()
+            )),
+        }
     }
     Ok(report.exit(arguments.certify).worst(exit))
 }
@@ -288,7 +295,7 @@ fn redactor_of(subjects: &[Subject]) -> Redactor {
 }
 
 fn listener() -> Arc<Listener> {
-    Arc::new(|line: &str| eprintln!("{line}"))
+    Arc::new(|line: &str| tell(line))
 }
 
 /// The words that come before an adapter's own.
@@ -299,18 +306,6 @@ pub(super) fn guard(scratch: &Path) -> io::Result<Vec<OsString>> {
         "--scratch".into(),
         scratch.into(),
         "--".into(),
-    ])
-}
-
-fn start_janitor(scratch: &Path, reports: &Path) -> io::Result<Janitor> {
-    let reports = std::path::absolute(reports)?;
-    Janitor::start(&[
-        this_program()?,
-        "janitor".into(),
-        "--scratch".into(),
-        scratch.into(),
-        "--reports".into(),
-        reports.into(),
     ])
 }
 

@@ -1,5 +1,6 @@
 //! Secrets are taken out of everything before it is written or shown.
 
+mod cut;
 mod decode;
 mod secret;
 
@@ -22,7 +23,8 @@ const ROUNDS: usize = 8;
 ///
 /// It looks at decoded bytes: a secret is found as it is, with JSON or debug escapes (also twice over), within each of
 /// these percent-encoded (also twice over), and within each of these in hexadecimal and as part of base64 at any
-/// alignment. It sees one string at a time: what shortens or splits text must do so after it, or half a secret survives.
+/// alignment. It sees one string at a time: what splits text must do so after it, or half a secret survives. Of text that was
+/// shortened before, the parts of a secret that are left on either side of a `…` are found, too.
 #[derive(Debug, Default)]
 pub struct Redactor {
     /// Longest first.
@@ -161,6 +163,13 @@ impl Redactor {
                         end: view[place + form.expose().len() - 1].end,
                         mask: &secret.mask,
                     }));
+                    for place in cut::places(text, view, &bytes, form.expose()) {
+                        spans.push(Span {
+                            start: view[place.start].start,
+                            end: view[place.end - 1].end,
+                            mask: &secret.mask,
+                        });
+                    }
                 }
             }
         });

@@ -280,3 +280,29 @@ fn a_flood_is_redacted_too() {
     let clean = redactor.text(&flood);
     assert!(!clean.contains("ffffffffffffffff") && !clean.contains(SECRET));
 }
+
+#[test]
+fn parts_beside_a_cut_are_redacted() {
+    let secret = "correct-horse-battery-staple";
+    let redactor = Redactor::new([("TOKEN", secret)]);
+    for cut in super::SHORTEST..secret.len() - super::SHORTEST {
+        let (head, tail) = secret.split_at(cut);
+        let text = format!("a {head}…99 bytes…{tail} z");
+        let expected = "a [redacted TOKEN]…99 bytes…[redacted TOKEN] z";
+        assert_eq!(redactor.text(&text), expected, "{cut}");
+    }
+    let encoded = BASE64_STANDARD_NO_PAD.encode(secret);
+    for cut in 12..encoded.len() - 12 {
+        let (head, tail) = encoded.split_at(cut);
+        let clean = redactor.text(&format!("{head}…9 bytes…{tail}"));
+        // Some bits of the byte that the cut goes through may stay.
+        let left = clean.replace("[redacted TOKEN]", "").replace("…9 bytes…", "");
+        assert!(
+            clean.matches("[redacted TOKEN]").count() == 2 && left.len() <= 4,
+            "{clean}"
+        );
+    }
+    for plain in ["correct or not…", "a staple…of life", "corre…taple"] {
+        assert_eq!(redactor.text(plain), plain);
+    }
+}

@@ -1,11 +1,14 @@
 //! Files that are there whole or not at all.
 
 use std::{
-    fs::Permissions,
+    fs::{self, Permissions},
     io::{self, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::Path,
 };
+
+/// How the names of temporary files end.
+const SUFFIX: &str = ".tmp";
 
 /// Writes a temporary file beside `path`, then renames it over `path`. On failure the temporary file is removed and what
 /// was at `path` is untouched. `tag` (a run id) is part of the temporary name, so that a leftover tells whose it is.
@@ -14,30 +17,53 @@ pub(crate) fn write(path: &Path, tag: &str, content: &[u8]) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let tag: String = tag
-        .chars()
-        .filter(|character| character.is_ascii_alphanumeric() || *character == '-')
-        .take(64)
-        .collect();
     let mut file = tempfile::Builder::new()
-        .prefix(&format!(".{name}.{tag}."))
-        .suffix(".tmp")
+        .prefix(&prefix(path, tag))
+        .suffix(SUFFIX)
         .permissions(Permissions::from_mode(0o644))
         .tempfile_in(directory)
-        .map_err(|error| io::Error::new(error.kind(), cause(&error)))?;
-    file.write_all(content)?;
+        .map_err(|error| cause(&error))?;
+    file.write_all(content).map_err(|error| cause(&error))?;
     // Without this a full disk may show only after the rename, with the old file gone.
     file.as_file().sync_all()?;
     file.persist(path).map_err(|failure| failure.error)?;
     Ok(())
 }
 
+/// Removes what [`write`] left beside `path` when it was killed.
+pub(crate) fn remove_leftovers(path: &Path, tag: &str) {
+    let Some(entries) = path.parent().and_then(|folder| fs::read_dir(folder).ok()) else {
+        return;
+    };
+    let prefix = prefix(path, tag);
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(&prefix) && name.ends_with(SUFFIX) {
+            // One that cannot be removed tells by its name whose it is.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// How the names of temporary files begin.
+fn prefix(path: &Path, tag: &str) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let tag: String = tag
+        .chars()
+        .filter(|character| character.is_ascii_alphanumeric() || *character == '-')
+        .take(64)
+        .collect();
+    format!(".{name}.{tag}.")
+}
+
 /// The system's own words, without the random name of the temporary file.
-fn cause(error: &io::Error) -> String {
+fn cause(error: &io::Error) -> io::Error {
     let text = error.to_string();
-    text.split_once(" at path ")
-        .map_or(text.clone(), |(words, _)| words.to_owned())
+    let words = text
+        .split_once(" at path ")
+        .map_or(text.as_str(), |(words, _)| words);
+    io::Error::new(error.kind(), words)
 }
 
 #[cfg(test)]
@@ -63,6 +89,23 @@ mod tests {
             .collect();
         left.sort();
         assert_eq!(left, ["a.json", "folder"]);
+    }
+
+    #[test]
+    fn only_leftovers_of_the_same_file_and_run_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let names = [
+            ".a.json.run-1.Xy.tmp",
+            ".a.json.run-2.Xy.tmp",
+            ".b.json.run-1.Xy.tmp",
+            "a.json",
+        ];
+        for name in names {
+            std::fs::write(directory.path().join(name), "").unwrap();
+        }
+        remove_leftovers(&directory.path().join("a.json"), "run-1");
+        let left = names.map(|name| directory.path().join(name).exists());
+        assert_eq!(left, [false, true, true, true]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::verdict::Exit;
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The directory cannot be used.
-    #[error("cannot make the report directory {}: {source}; choose another with --reports DIR, or make it writable", path.display())]
+    #[error("cannot make the report directory {}: {source}; choose another with --report FOLDER, or make it writable", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -16,7 +16,7 @@ pub enum ReportError {
         source: io::Error,
     },
     /// Another run writes there now.
-    #[error("{} is being written by a run that is still going; wait for it, or choose another directory with --reports DIR", path.display())]
+    #[error("{} is being written by a run that is still going; wait for it, or choose another directory with --report FOLDER", path.display())]
     InUse {
         /// Its event file.
         path: PathBuf,

@@ -25,6 +25,6 @@ pub use model::{
     Counts, INTERRUPTED, Report, RequirementReport, SUBJECT_SKIPPED, SubjectReport, SubjectResult, Totals,
     label, verdict_label,
 };
-pub use sink::{EVENTS, JUNIT, REPORT, Reports, SUMMARY, rebuild};
+pub use sink::{EVENTS, JUNIT, REPORT, Reports, SUMMARY, rebuild, rebuild_killed};
 pub use summary::summary;
 pub(crate) use text::shorten;

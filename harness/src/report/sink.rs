@@ -180,6 +180,26 @@ pub fn rebuild(directory: &Path) -> Result<Report, ReportError> {
     Ok(report)
 }
 
+/// The same for a run that was killed: what it had half written is removed. The reports of another run that are there,
+/// because the killed one had not begun its own, are left alone.
+///
+/// # Errors
+/// As [`rebuild`].
+pub fn rebuild_killed(directory: &Path, run: &str) -> Result<(), ReportError> {
+    for name in [REPORT, JUNIT, SUMMARY] {
+        atomic::remove_leftovers(&directory.join(name), run);
+    }
+    let mut head = Vec::new();
+    let path = directory.join(EVENTS);
+    let read = File::open(&path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut head));
+    read.map_err(|source| ReportError::Read { path, source })?;
+    let first = serde_json::from_slice::<Event>(&head);
+    match first {
+        Ok(Event::RunStarted { run: of, .. }) if of != run => Ok(()),
+        _ => rebuild(directory).map(drop),
+    }
+}
+
 /// Writes every report that can be written; the first failure is told.
 fn write_all(directory: &Path, run: &str, report: &Report) -> Result<(), ReportError> {
     let json = serde_json::to_vec_pretty(report).map_err(ReportError::Encode)?;

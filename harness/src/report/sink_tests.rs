@@ -197,7 +197,7 @@ fn a_directory_that_cannot_be_used_is_a_usage_error_that_names_it() {
         assert_eq!(error.exit().code(), 2);
         let message = error.to_string();
         assert!(
-            message.contains(&directory.display().to_string()) && message.contains("--reports DIR"),
+            message.contains(&directory.display().to_string()) && message.contains("--report FOLDER"),
             "{message}"
         );
     }

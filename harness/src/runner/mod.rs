@@ -28,6 +28,7 @@ use crate::{
     expectation::Expectations,
     plan::{Plan, Selection},
     redact::Redactor,
+    report::INTERRUPTED,
     scene::{Failure, Listener, Scene, Worker, Workshop},
     stop::Stop,
     subject::Subject,
@@ -92,10 +93,11 @@ pub async fn test(
         Ok(worker) => worker,
         Err(failure) => {
             let reason = failure.seen.clone();
+            let broken = failure.kind.as_deref() != Some(INTERRUPTED);
             sink(Event::SubjectSkipped {
                 subject: subject.name.clone(),
                 reason,
-                broken: true,
+                broken,
             });
             return Err(SubjectFailure {
                 subject: subject.name.clone(),

@@ -380,6 +380,15 @@ impl Scene {
             .worker
             .as_ref()
             .is_none_or(|worker| worker.broken || worker.client.fault().is_some());
+        // Who has asked for the end of the run waits for it; what is left open is ended with the adapter.
+        let most = match self
+            .workshop
+            .as_ref()
+            .and_then(|workshop| workshop.stop_signal().signal())
+        {
+            Some(_) => Duration::from_secs(2),
+            None => self.scaled(Duration::from_secs(30)),
+        };
         for exec in self
             .running
             .drain(..)
@@ -392,12 +401,11 @@ impl Scene {
             return;
         };
         if !keep && !worker.broken {
-            let deadline = self.scaled(Duration::from_secs(30));
             for sandbox in self.own.drain(..) {
-                worker.close(&sandbox.id, deadline).await;
+                worker.close(&sandbox.id, most).await;
             }
             if red && let Some(shared) = worker.shared.take() {
-                worker.close(&shared.id, deadline).await;
+                worker.close(&shared.id, most).await;
             }
         }
         if let Some(workshop) = &self.workshop {

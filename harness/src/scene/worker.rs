@@ -386,7 +386,8 @@ fn shorten(line: &[u8]) -> String {
     let left_out = line.len() - 2 * KEPT;
     let (head, tail) = (&line[..KEPT], &line[line.len() - KEPT..]);
     format!(
-        "{} …{left_out} bytes… {}",
+        // Without spaces: redaction looks for parts of secrets beside these dots.
+        "{}…{left_out} bytes…{}",
         String::from_utf8_lossy(head),
         String::from_utf8_lossy(tail)
     )

@@ -22,6 +22,7 @@ use rustix::{
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::{descendants, scratch};
+use crate::tell::tell;
 
 /// How long an adapter may take to end when its caller has gone.
 const GRACE: Duration = Duration::from_secs(10);
@@ -44,23 +45,38 @@ pub fn guard(scratch: &Path, command: &[OsString]) -> io::Result<u8> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, asked.clone())?;
     }
-    let (program, arguments) = command
-        .split_first()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no adapter was named"))?;
-    let mut child = Command::new(program).args(arguments).spawn().map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("failed to start {}: {error}", program.to_string_lossy()),
-        )
-    })?;
+    let mut child = command_of(command)?
+        .spawn()
+        .map_err(|error| not_started(command, &error))?;
     // The adapter's output ends when the adapter does, and not when this process does.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
     let status = watch(&mut child, &asked)?;
     let left = descendants::end_all()?;
     if left > 0 {
-        eprintln!("herm guard: ended {left} processes that the adapter had left behind");
+        tell(format_args!(
+            "herm guard: ended {left} processes that the adapter had left behind"
+        ));
     }
     Ok(code_of(status))
+}
+
+/// The command, to be started.
+pub(super) fn command_of(words: &[OsString]) -> io::Result<Command> {
+    let (program, arguments) = words
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no adapter was named"))?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
+}
+
+/// Tells which program it was.
+pub(super) fn not_started(words: &[OsString], error: &io::Error) -> io::Error {
+    let program = words
+        .first()
+        .map(|program| program.to_string_lossy())
+        .unwrap_or_default();
+    io::Error::new(error.kind(), format!("failed to start {program}: {error}"))
 }
 
 /// Waits for the end of the adapter, and brings it about when it is due.

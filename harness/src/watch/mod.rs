@@ -1,13 +1,18 @@
-//! Two small processes that clean up when others cannot: a guard around every adapter, and a janitor beside every run.
+//! Small processes that clean up when others cannot: a guard around every adapter, which holds it on a leash, and a
+//! janitor beside every run.
 
 #[cfg(target_os = "linux")]
 mod descendants;
 #[cfg(target_os = "linux")]
 mod guard;
 mod janitor;
+#[cfg(target_os = "linux")]
+mod leash;
 mod scratch;
 
 #[cfg(target_os = "linux")]
 pub use guard::guard;
 pub use janitor::{Janitor, janitor};
+#[cfg(target_os = "linux")]
+pub use leash::leash;
 pub use scratch::{Scratch, ScratchError, clean, leftovers};

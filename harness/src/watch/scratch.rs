@@ -3,8 +3,11 @@
 use std::{
     fs::{self, File, TryLockError},
     io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
+
+use crate::tell::tell;
 
 /// How the names of such folders begin; the run's id follows.
 const PREFIX: &str = "herm-run-";
@@ -34,7 +37,7 @@ pub enum ScratchError {
         source: io::Error,
     },
     /// It cannot be removed.
-    #[error("failed to remove {path}: {source}")]
+    #[error("failed to remove {path}: {source}; remove it by hand")]
     Remove {
         /// The folder.
         path: PathBuf,
@@ -67,13 +70,24 @@ impl Scratch {
         let path = path_of(run);
         let make = |path: &Path| -> io::Result<File> {
             use std::os::unix::fs::DirBuilderExt as _;
+            if path.to_str().is_none() {
+                // Adapters are told of it in JSON.
+                let problem = "its path is not valid UTF-8";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+            }
             fs::DirBuilder::new().mode(0o700).create(path)?;
-            hold(path)
+            hold(path).inspect_err(|_| drop(fs::remove_dir_all(path)))
         };
         match make(&path) {
             Ok(lock) => Ok(Self { path, _lock: lock }),
             Err(source) => Err(ScratchError::Make { path, source }),
         }
+    }
+
+    /// Where the folder of a run is to be, whether it is there or not.
+    #[must_use]
+    pub fn path_of(run: &str) -> PathBuf {
+        path_of(run)
     }
 
     /// Where it is.
@@ -86,35 +100,76 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Err(error) = remove(&self.path) {
-            eprintln!("herm: {error}");
+            tell(format_args!("herm: {error}"));
         }
     }
 }
 
+/// It is absolute, for processes that start in other folders.
 fn path_of(run: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("{PREFIX}{run}"))
+    let path = std::env::temp_dir().join(format!("{PREFIX}{run}"));
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// Takes part in the use of a scratch folder, for as long as the file lives.
 ///
 /// # Errors
-/// The lock file cannot be made or locked.
+/// The lock file cannot be made or locked, or the folder was being removed at this moment.
 pub(super) fn hold(scratch: &Path) -> io::Result<File> {
+    let path = scratch.join(LOCK);
     let file = File::options()
         .create(true)
         .truncate(false)
         .write(true)
-        .open(scratch.join(LOCK))?;
+        .open(&path)?;
     file.lock_shared()?;
+    // Whoever removes the folder holds the lock meanwhile, and then the file that was locked is none of it any more.
+    let (locked, there) = (file.metadata()?, fs::metadata(&path)?);
+    if (locked.dev(), locked.ino()) != (there.dev(), there.ino()) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
     Ok(file)
 }
 
-/// Whether nobody uses a scratch folder any more.
-pub(super) fn is_free(scratch: &Path) -> bool {
-    match File::options().write(true).open(scratch.join(LOCK)) {
-        Ok(file) => !matches!(file.try_lock(), Err(TryLockError::WouldBlock)),
-        Err(_) => true,
+/// Keeps others from using a scratch folder. `None` when somebody uses it.
+pub(super) fn claim(scratch: &Path) -> Option<Claim> {
+    let Ok(file) = File::options().write(true).open(scratch.join(LOCK)) else {
+        // Without a lock nobody can begin to use it.
+        return Some(Claim { _lock: None });
+    };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => None,
+        _ => Some(Claim { _lock: Some(file) }),
     }
+}
+
+/// Nobody else uses a scratch folder as long as this lives.
+pub(super) struct Claim {
+    _lock: Option<File>,
+}
+
+/// Whether a folder was made by a run of this user: it has the name, the owner and the lock.
+fn is_ours(path: &Path) -> bool {
+    let named = path
+        .file_name()
+        .and_then(|name| name.to_str()?.strip_prefix(PREFIX))
+        .is_some_and(is_id);
+    let own = rustix::process::getuid().as_raw();
+    let owned = |path: &Path, kind: fn(&fs::Metadata) -> bool| {
+        fs::symlink_metadata(path).is_ok_and(|found| kind(&found) && found.uid() == own)
+    };
+    named && owned(path, fs::Metadata::is_dir) && owned(&path.join(LOCK), fs::Metadata::is_file)
+}
+
+/// Whether a word has the form of a run's id, `20260102t030405-0a1b2c3d`.
+fn is_id(word: &str) -> bool {
+    let fits = |byte: u8, shape: u8| match shape {
+        b'0' => byte.is_ascii_digit(),
+        b'x' => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        _ => byte == shape,
+    };
+    let shape = b"00000000t000000-xxxxxxxx";
+    word.len() == shape.len() && word.bytes().zip(shape).all(|(byte, shape)| fits(byte, *shape))
 }
 
 pub(super) fn remove(scratch: &Path) -> Result<(), ScratchError> {
@@ -135,7 +190,7 @@ pub fn leftovers() -> Vec<String> {
     };
     let mut runs: Vec<String> = entries
         .flatten()
-        .filter(|entry| is_free(&entry.path()))
+        .filter(|entry| is_ours(&entry.path()) && claim(&entry.path()).is_some())
         .filter_map(|entry| {
             entry
                 .file_name()
@@ -154,19 +209,15 @@ pub fn leftovers() -> Vec<String> {
 /// There is nothing of that run, it still goes on, or something cannot be removed.
 pub fn clean(run: &str) -> Result<PathBuf, ScratchError> {
     let path = path_of(run);
-    let plain = !run.is_empty()
-        && run
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    if !plain || !path.join(LOCK).is_file() {
+    if !is_id(run) || !is_ours(&path) {
         return Err(ScratchError::Unknown {
             run: run.into(),
             folder: std::env::temp_dir(),
         });
     }
-    if !is_free(&path) {
+    let Some(_claim) = claim(&path) else {
         return Err(ScratchError::InUse { run: run.into() });
-    }
+    };
     remove(&path)?;
     Ok(path)
 }

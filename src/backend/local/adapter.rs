@@ -26,7 +26,9 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{check, declaration, environment, open, run, run::Ground, sandbox::Sandbox, shell::Shell};
+use super::{
+    check, declaration, environment, log::tell, open, run, run::Ground, sandbox::Sandbox, shell::Shell,
+};
 use crate::{
     caller::{Control, Input, Output},
     files,
@@ -339,7 +341,7 @@ impl Adapter for LocalBackend {
         }
         for end in ends.join_all().await {
             if let Err(error) = end {
-                eprintln!("herm-local: {error}");
+                tell(error);
             }
         }
         self.0.ground.guard.dismiss().await;

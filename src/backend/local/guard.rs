@@ -14,6 +14,8 @@ use std::{
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use tokio::{io::AsyncWriteExt as _, process::Command, sync::mpsc, task::JoinHandle};
 
+use super::log;
+
 /// Reads `+ITEM` and `-ITEM`; an item is a directory, which begins with `/`, or the number of a process group.
 const SCRIPT: &str = r#"
 while IFS= read -r line; do
@@ -56,7 +58,9 @@ impl Guard {
         let mut state = self.lock();
         if matches!(*state, State::NotStarted) {
             *state = start().unwrap_or_else(|error| {
-                eprintln!("herm-local: no guard against being killed: failed to start /bin/sh: {error}");
+                log::tell(format_args!(
+                    "no guard against being killed: failed to start /bin/sh: {error}"
+                ));
                 State::Gone
             });
         }

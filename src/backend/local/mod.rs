@@ -12,6 +12,7 @@ mod guard;
 mod input;
 mod launch;
 mod leader;
+mod log;
 mod open;
 mod output;
 mod process_table;

@@ -62,7 +62,7 @@ pub(super) fn exit_code(ended: &Ended, signal: u8, json: bool) -> ExitCode {
     };
     let tell = |message: &str| {
         if !json {
-            eprintln!("herm: {message}");
+            herm_harness::tell::tell(format_args!("herm: {message}"));
         }
     };
     ExitCode::from(match &finished.outcome {

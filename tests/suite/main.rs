@@ -1,0 +1,16 @@
+//! The `herm` command as a whole, through the real binary.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod clean;
+mod expectation;
+mod features;
+mod input;
+mod kill;
+mod list;
+mod misbehaving;
+mod output;
+mod prove;
+mod run;
+mod secret;
+mod support;
