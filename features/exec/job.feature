@@ -10,7 +10,7 @@ Feature: JOB: work that outlives its command
     And the outcome is exited with code 0
     And standard output is exactly "started\n"
 
-  @id:JOB-002 @must @since:0.1 @profile:core @mutant:ends-what-is-left-behind
+  @id:JOB-002 @must @since:0.1 @profile:core @needs:left_behind=keep @mutant:ends-what-is-left-behind
   Scenario: A worker that a command leaves in the background lives on
     Servers started in the background were killed as soon as the call was over (https://github.com/google-gemini/gemini-cli/issues/13225).
     Given an open sandbox

@@ -20,7 +20,7 @@ Feature: CLOSE: what is closed is gone
       | the sandbox                  |
       | a sandbox that never existed |
 
-  @id:CLOSE-003 @must @since:0.1 @profile:core @fresh @mutant:leaves-processes-at-close
+  @id:CLOSE-003 @must @since:0.1 @profile:core @fresh @needs:left_behind=keep @mutant:leaves-processes-at-close
   Scenario: Destroying a sandbox ends what a finished command has left running in it
     Processes started in the background survived the end of the agent (https://github.com/NousResearch/hermes-agent/pull/40350).
     Given an open sandbox

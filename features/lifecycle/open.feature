@@ -24,10 +24,9 @@ Feature: OPEN: a sandbox is ready when it is there
   @id:OPEN-004 @must @since:0.1 @profile:core @fresh @needs:cwd @mutant:opens-in-its-own-directory
   Scenario: A sandbox opened with a directory starts its commands there
     A directory option was ignored together with containment (https://github.com/apptainer/singularity/issues/1208).
-    Given a directory named "start here"
-    When a sandbox is opened with this directory
+    When a sandbox is opened with the root directory
     And a command prints its working directory
-    Then it is this directory
+    Then it is the root directory
 
   @id:OPEN-005 @must @since:0.1 @profile:core @fresh @needs:list @mutant:lists-what-was-never-made
   Scenario: An opening that fails leaves no sandbox

@@ -4,6 +4,7 @@ pub mod catalogue;
 pub mod contract;
 pub mod event;
 pub mod expectation;
+pub mod manifest;
 pub mod near_miss;
 pub mod plan;
 pub mod prove;

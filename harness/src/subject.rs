@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::near_miss::hint;
+use crate::{catalogue::Catalogue, manifest, near_miss::hint};
 
 /// A backend behind its adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,16 +66,12 @@ pub enum SubjectError {
         #[source]
         source: std::io::Error,
     },
-    /// A variable that the manifest names is not set.
-    #[error(
-        "{path}: the adapter needs the variable {name}, which is not set; set it, or take it out of `environment`"
-    )]
-    Unset {
-        /// The file.
-        path: PathBuf,
-        /// The variable.
-        name: String,
-    },
+    /// A manifest of commands that cannot be used.
+    #[error(transparent)]
+    Manifest(#[from] manifest::ManifestError),
+    /// This program is broken.
+    #[error("{0}")]
+    Suite(String),
     /// The file is no manifest.
     #[error(
         "{path}:{line}:{column}: {problem}; a manifest has the keys name and adapter (a list: program and arguments), and may have environment (names of variables) and expectations (a path)"
@@ -93,16 +89,22 @@ pub enum SubjectError {
 }
 
 impl Subject {
-    /// Reads a manifest.
+    /// Reads a manifest: of a process that speaks the protocol (it has the key `adapter`), or of commands (it has the table
+    /// `exec`), which `carrier` carries out when the manifest's path is put behind it.
     ///
     /// # Errors
     /// [`SubjectError`] with the place.
-    pub fn load(path: &Path) -> Result<Self, SubjectError> {
+    pub fn load(path: &Path, carrier: &[OsString]) -> Result<Self, SubjectError> {
         let unreadable = |source| SubjectError::Unreadable {
             path: path.to_owned(),
             source,
         };
         let text = fs::read_to_string(path).map_err(unreadable)?;
+        let of_commands = toml::from_str::<toml::Table>(&text)
+            .is_ok_and(|table| table.contains_key("exec") && !table.contains_key("adapter"));
+        if of_commands {
+            return Self::of_commands(path, carrier);
+        }
         let broken = |offset: usize, problem: String| {
             let before = &text[..text.floor_char_boundary(offset)];
             let line = before.matches('\n').count() + 1;
@@ -147,16 +149,6 @@ impl Subject {
             let problem = "name is not made of 1 to 64 letters, digits, -, _, . and +".into();
             return Err(broken(text.find("name").unwrap_or(0), problem));
         }
-        if let Some(name) = manifest
-            .environment
-            .iter()
-            .find(|name| env::var_os(name).is_none())
-        {
-            return Err(SubjectError::Unset {
-                path: path.to_owned(),
-                name: name.clone(),
-            });
-        }
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
@@ -172,6 +164,40 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// The variables that the adapter is meant to get and that are not set here. They may be optional, so this is worth a
+    /// word, and no error.
+    #[must_use]
+    pub fn unset(&self) -> Vec<&str> {
+        let names = self.environment.iter().map(String::as_str);
+        names.filter(|name| env::var_os(name).is_none()).collect()
+    }
+
+    fn of_commands(path: &Path, carrier: &[OsString]) -> Result<Self, SubjectError> {
+        let catalogue = Catalogue::embedded().map_err(|error| SubjectError::Suite(error.to_string()))?;
+        let manifest = manifest::Manifest::load(path, &catalogue)?;
+        let absolute = std::path::absolute(path).map_err(|source| SubjectError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        let folder = absolute.parent().map(Path::to_owned);
+        Ok(Self {
+            name: manifest.name.into_inner(),
+            adapter: carrier
+                .iter()
+                .cloned()
+                .chain([absolute.clone().into_os_string()])
+                .collect(),
+            environment: manifest.environment,
+            expectations: manifest
+                .expectations
+                .map(|file| folder.clone().unwrap_or_default().join(file)),
+            directory: folder,
+            arguments: vec!["--subject".into(), path.display().to_string()],
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,7 +206,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("subject.toml");
         fs::write(&path, text).unwrap();
-        Subject::load(&path).map_err(|error| {
+        Subject::load(&path, &["carrier".into()]).map_err(|error| {
             error
                 .to_string()
                 .replace(&path.display().to_string(), "subject.toml")
@@ -224,7 +250,7 @@ mod tests {
             );
         }
         assert!(
-            Subject::load(Path::new("no/such.toml"))
+            Subject::load(Path::new("no/such.toml"), &[])
                 .unwrap_err()
                 .to_string()
                 .contains("no/such.toml")

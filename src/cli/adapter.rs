@@ -1,11 +1,21 @@
 //! `herm adapter`: a backend of the executor, served to a harness on standard input and output.
 
-use std::{io, process::ExitCode, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use clap::Args;
 use herm::backend::local::{self, LocalBackend};
-use herm_harness::verdict::Exit;
-use herm_protocol::{Adapter as _, serve_stdio};
+use herm_harness::{
+    catalogue::Catalogue,
+    manifest::{Manifest, ManifestAdapter},
+    verdict::Exit,
+};
+use herm_protocol::{Adapter, serve_stdio};
 
 use super::{fail, runtime::block_on, signals::EndSignals};
 
@@ -22,15 +32,24 @@ const LAST_ANSWERS: Duration = Duration::from_millis(50);
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Which backend: local
-    #[arg(long, value_name = "NAME")]
-    backend: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "manifest")]
+    backend: Option<String>,
+    /// Serve the backend that this manifest of commands describes
+    #[arg(long, value_name = "FILE", conflicts_with = "backend")]
+    manifest: Option<PathBuf>,
     /// How commands are run there: native
     #[arg(long, value_name = "MODE", default_value = local::MODE)]
     mode: String,
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    let asked = (arguments.backend.as_str(), arguments.mode.as_str());
+    if let Some(path) = &arguments.manifest {
+        return carry_out(path);
+    }
+    let asked = (
+        arguments.backend.as_deref().unwrap_or_default(),
+        arguments.mode.as_str(),
+    );
     if asked == (local::BACKEND, local::MODE) {
         return block_on(serve(LocalBackend::new()));
     }
@@ -46,7 +65,18 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     )
 }
 
-async fn serve(backend: LocalBackend) -> ExitCode {
+/// Serves the backend of a manifest of commands.
+fn carry_out(path: &Path) -> ExitCode {
+    let manifest = Catalogue::embedded().map_err(|error| error.to_string());
+    let manifest =
+        manifest.and_then(|catalogue| Manifest::load(path, &catalogue).map_err(|error| error.to_string()));
+    match manifest {
+        Ok(manifest) => block_on(serve(Arc::new(ManifestAdapter::new(manifest)))),
+        Err(error) => fail(Exit::Usage, error),
+    }
+}
+
+async fn serve(backend: impl Adapter + Clone) -> ExitCode {
     let mut signals = match EndSignals::take() {
         Ok(signals) => signals,
         Err(error) => return fail(Exit::Broken, format_args!("failed to take over signals: {error}")),

@@ -1,6 +1,6 @@
 //! `herm doctor`: what is missing on this machine, and what to do about it.
 
-use std::{env, fs, path::Path, process::ExitCode};
+use std::{env, fs, path::Path, process::ExitCode, sync::Arc};
 
 use clap::Args;
 use herm_harness::{
@@ -137,6 +137,7 @@ async fn look_at(subject: &Subject, scratch: &Path) -> Vec<Finding> {
         retries: 0,
         keep: false,
         guard,
+        redactor: Arc::default(),
         listener: None,
         stop: Stop::default(),
     };

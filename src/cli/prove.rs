@@ -1,6 +1,6 @@
 //! `herm prove`: the checks, proved by mutants.
 
-use std::{ffi::OsString, fmt::Write as _, process::ExitCode, time::Instant};
+use std::{ffi::OsString, fmt::Write as _, process::ExitCode, sync::Arc, time::Instant};
 
 use clap::Args;
 use herm_harness::{
@@ -22,7 +22,7 @@ use super::{
     run::{guard, run_id},
     runtime::block_on,
     signals::EndSignals,
-    subjects::{named, this_program},
+    subjects::{named, tell_unset, this_program},
     usage,
     workspace::{Workspace, obey},
 };
@@ -65,6 +65,7 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
     let contract = arguments.contract.load_valid().map_err(usage)?;
     check_names(&arguments.mutants, &contract).map_err(usage)?;
     let subject = named(&arguments.subject).map_err(usage)?;
+    tell_unset(std::slice::from_ref(&subject));
     let run = run_id();
     let stop = Stop::default();
     let signals = EndSignals::take().map_err(broken)?;
@@ -78,6 +79,7 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
             retries: 0,
             keep: false,
             guard: guard(workspace.path()).map_err(broken)?,
+            redactor: Arc::default(),
             listener: None,
             stop: stop.clone(),
         },

@@ -35,7 +35,7 @@ use super::{
     list::try_print,
     runtime::block_on,
     signals::EndSignals,
-    subjects::{SubjectArguments, this_program},
+    subjects::{SubjectArguments, tell_unset, this_program},
     usage,
     workspace::{Workspace, obey},
 };
@@ -126,6 +126,7 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         .collect::<Result<Vec<_>, _>>()?;
 
     check_write_expectations(arguments, &subjects)?;
+    tell_unset(&subjects);
 
     let run = run_id();
     let redactor = redactor_of(&subjects);
@@ -152,7 +153,8 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         retries: arguments.retries,
         keep: arguments.keep,
         guard: guard(workspace.path()).map_err(broken)?,
-        listener: arguments.verbose.then(|| listener(redactor_of(&subjects))),
+        redactor: Arc::new(redactor_of(&subjects)),
+        listener: arguments.verbose.then(listener),
         stop: stop.clone(),
     };
 
@@ -293,8 +295,8 @@ fn redactor_of(subjects: &[Subject]) -> Redactor {
     }))
 }
 
-fn listener(redactor: Redactor) -> Arc<Listener> {
-    Arc::new(move |line: &str| tell(redactor.text(line)))
+fn listener() -> Arc<Listener> {
+    Arc::new(|line: &str| tell(line))
 }
 
 /// The words that come before an adapter's own.

@@ -6,6 +6,7 @@ use clap::Args;
 use herm_harness::{
     near_miss::hint,
     subject::{Subject, SubjectError},
+    tell::tell,
 };
 
 /// The backends of the executor that can be tested by name.
@@ -62,7 +63,11 @@ pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") || path.is_file() {
-        return Subject::load(path);
+        let this = this_program().map_err(|source| SubjectError::Unreadable {
+            path: "herm".into(),
+            source,
+        })?;
+        return Subject::load(path, &[this, "adapter".into(), "--manifest".into()]);
     }
     let known = BUILT_IN.map(str::to_owned).to_vec();
     Err(SubjectError::Unknown {
@@ -86,6 +91,20 @@ fn built_in(name: &str) -> Result<Subject, SubjectError> {
         expectations: None,
         arguments: vec!["--subject".into(), name.into()],
     })
+}
+
+/// Tells which variables that subjects name are not set.
+pub(super) fn tell_unset(subjects: &[Subject]) {
+    for subject in subjects {
+        let unset = subject.unset();
+        if !unset.is_empty() {
+            tell(format_args!(
+                "herm: {} starts without {}, which its manifest names and which is not set here",
+                subject.name,
+                unset.join(", ")
+            ));
+        }
+    }
 }
 
 /// This program, to be started again.

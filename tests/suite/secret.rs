@@ -70,3 +70,12 @@ fn a_secret_that_is_too_short_to_be_found_is_told() {
         .code(4)
         .stderr(contains("MY_TOKEN is too short"));
 }
+
+#[test]
+fn a_variable_that_is_named_and_not_set_is_told() {
+    let place = Place::new();
+    talkative(&place);
+    let mut command = place.herm("run --only EXIT-002 --subject talkative.toml");
+    let told = contains("talkative starts without MY_TOKEN");
+    command.env_remove("MY_TOKEN").assert().code(4).stderr(told);
+}

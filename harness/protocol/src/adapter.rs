@@ -104,6 +104,78 @@ pub trait Adapter: Send + Sync + 'static {
     async fn shutdown(&self) {}
 }
 
+/// A shared adapter is one, too.
+#[async_trait]
+impl<A: Adapter> Adapter for std::sync::Arc<A> {
+    async fn initialize(&self, params: InitializeParams) -> Result<Initialized, Error> {
+        (**self).initialize(params).await
+    }
+
+    async fn preflight(&self) -> Result<Preflight, Error> {
+        (**self).preflight().await
+    }
+
+    async fn open(&self, params: OpenParams, progress: Progress) -> Result<Opened, Error> {
+        (**self).open(params, progress).await
+    }
+
+    async fn close(&self, params: CloseParams) -> Result<Closed, Error> {
+        (**self).close(params).await
+    }
+
+    async fn run(&self, params: RunParams, execution: Execution) -> Result<Finished, Error> {
+        (**self).run(params, execution).await
+    }
+
+    async fn list(&self) -> Result<SandboxList, Error> {
+        (**self).list().await
+    }
+
+    async fn inspect(&self, params: SandboxRef) -> Result<SandboxInfo, Error> {
+        (**self).inspect(params).await
+    }
+
+    async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
+        (**self).read_file(params).await
+    }
+
+    async fn write_file(&self, params: WriteParams) -> Result<(), Error> {
+        (**self).write_file(params).await
+    }
+
+    async fn stat_file(&self, params: PathParams) -> Result<FileInfo, Error> {
+        (**self).stat_file(params).await
+    }
+
+    async fn list_directory(&self, params: PathParams) -> Result<DirectoryListing, Error> {
+        (**self).list_directory(params).await
+    }
+
+    async fn remove_file(&self, params: RemoveParams) -> Result<(), Error> {
+        (**self).remove_file(params).await
+    }
+
+    async fn make_directory(&self, params: PathParams) -> Result<(), Error> {
+        (**self).make_directory(params).await
+    }
+
+    async fn move_file(&self, params: MoveParams) -> Result<(), Error> {
+        (**self).move_file(params).await
+    }
+
+    async fn change_mode(&self, params: ChmodParams) -> Result<(), Error> {
+        (**self).change_mode(params).await
+    }
+
+    async fn ledger(&self) -> Result<Ledger, Error> {
+        (**self).ledger().await
+    }
+
+    async fn shutdown(&self) {
+        (**self).shutdown().await;
+    }
+}
+
 /// Tells the caller of `sandbox.open` how far it is.
 #[derive(Clone)]
 pub struct Progress {

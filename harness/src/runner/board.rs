@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
+    sync::Arc,
     time::Instant,
 };
 
@@ -10,10 +11,15 @@ use super::{EventSink, millis_since};
 use crate::{
     event::{Detail, Event},
     expectation::Expectations,
+    redact::Redactor,
+    report::shorten,
     scene::Failure,
     subject::Subject,
     verdict::Verdict,
 };
+
+/// Characters of each part of a finding that are told.
+const TOLD: usize = 600;
 
 /// What was seen of requirements in an earlier attempt.
 pub(super) type Observed = BTreeMap<String, Detail>;
@@ -39,15 +45,17 @@ impl Finding {
         }
     }
 
-    fn into_detail(self) -> Detail {
+    /// Redacted first and shortened then, so that no half of a secret is left.
+    fn into_detail(self, redactor: &Redactor) -> Detail {
+        let tell = |text: String| shorten(&redactor.text(&text), TOLD);
         Detail {
-            step: self.step,
-            example: self.example,
+            step: self.step.map(tell),
+            example: self.example.map(tell),
             location: self.location,
-            expected: self.failure.expected,
-            seen: self.failure.seen,
+            expected: self.failure.expected.map(tell),
+            seen: tell(self.failure.seen),
             kind: self.failure.kind,
-            transcript: self.transcript,
+            transcript: self.transcript.into_iter().map(tell).collect(),
             note: None,
         }
     }
@@ -66,6 +74,7 @@ pub(super) struct Board {
     subject: String,
     arguments: Vec<String>,
     expectations: Option<Expectations>,
+    redactor: Arc<Redactor>,
     sink: EventSink,
     /// Whether what is red now stays red.
     last: bool,
@@ -80,6 +89,7 @@ impl Board {
     pub(super) fn new(
         subject: &Subject,
         expectations: Option<&Expectations>,
+        redactor: Arc<Redactor>,
         sink: EventSink,
         last: bool,
         earlier: Observed,
@@ -88,6 +98,7 @@ impl Board {
             subject: subject.name.clone(),
             arguments: subject.arguments.clone(),
             expectations: expectations.cloned(),
+            redactor,
             sink,
             last,
             earlier,
@@ -159,7 +170,7 @@ impl Board {
             // The row stays without a verdict; the report says of all such rows that the run was interrupted.
             return;
         }
-        let detail = worst.map(Finding::into_detail);
+        let detail = worst.map(|finding| finding.into_detail(&self.redactor));
         if verdict != Verdict::Passed && !self.last {
             self.again.insert(id.to_owned(), detail.unwrap_or_default());
             return;

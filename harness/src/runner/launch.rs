@@ -1,12 +1,13 @@
 //! How a subject's adapter is started: with a scrubbed environment, canaries in it, and a guard around it.
 
-use std::{env, ffi::OsString};
+use std::{env, ffi::OsString, sync::Arc};
 
 use herm_protocol::client::Launch;
 
 use super::RunOptions;
 use crate::{
-    scene::{CANARY, Workshop},
+    report::shorten,
+    scene::{CANARY, Listener, Workshop},
     subject::Subject,
 };
 
@@ -27,6 +28,9 @@ const PASSED: [&str; 10] = [
 /// Names under which every adapter is given a secret that no command may see, unless the subject needs the real one.
 pub const CANARIES: [&str; 3] = ["AWS_SECRET_ACCESS_KEY", "HERM_CANARY_TOKEN", "OPENAI_API_KEY"];
 
+/// Characters of a line of the conversation that are told.
+const LINE: usize = 480;
+
 pub(super) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
     let mut words = options.guard.iter().chain(&subject.adapter).cloned();
     let launch = Launch {
@@ -41,7 +45,7 @@ pub(super) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
         options.run.clone(),
         scratch,
         options.stop.clone(),
-        options.listener.clone(),
+        listener(options),
     )
 }
 
@@ -59,4 +63,13 @@ fn environment(subject: &Subject, options: &RunOptions) -> Vec<(OsString, OsStri
         environment.push((name.into(), format!("{CANARY}{}", options.run).into()));
     }
     environment
+}
+
+/// The listener, told only what has been redacted, and shortened after that.
+fn listener(options: &RunOptions) -> Option<Arc<Listener>> {
+    let listener = options.listener.clone()?;
+    let redactor = options.redactor.clone();
+    Some(Arc::new(move |line: &str| {
+        listener(&shorten(&redactor.text(line), LINE));
+    }))
 }

@@ -27,6 +27,7 @@ use crate::{
     event::{Event, SubjectInfo},
     expectation::Expectations,
     plan::{Plan, Selection},
+    redact::Redactor,
     report::INTERRUPTED,
     scene::{Failure, Listener, Scene, Worker, Workshop},
     stop::Stop,
@@ -58,7 +59,9 @@ pub struct RunOptions {
     pub keep: bool,
     /// A program, with arguments, that runs the adapter and ends whatever it leaves behind.
     pub guard: Vec<OsString>,
-    /// Takes every line that goes over the wire.
+    /// What never reaches an event or the listener.
+    pub redactor: Arc<Redactor>,
+    /// Takes every line that goes over the wire, redacted and shortened.
     pub listener: Option<Arc<Listener>>,
     /// When to end early.
     pub stop: Stop,
@@ -121,7 +124,14 @@ pub async fn test(
     let mut first_seen = board::Observed::new();
     for attempt in 0..=options.retries {
         let last = attempt == options.retries || options.stop.signal().is_some();
-        let board = Board::new(subject, expectations, sink.clone(), last, first_seen);
+        let board = Board::new(
+            subject,
+            expectations,
+            options.redactor.clone(),
+            sink.clone(),
+            last,
+            first_seen,
+        );
         let features = Features::of(contract, &declared, &wanted);
         let board = run_features(features, board, &workshop, parallelism, options.keep).await;
         (wanted, first_seen) = board.left();

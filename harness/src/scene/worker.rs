@@ -90,7 +90,10 @@ impl Worker {
             .client
             .call::<method::Open>(&OpenParams::default(), deadline)
             .await;
-        let opened = opened.map_err(|error| Failure::from(error).while_preparing())?;
+        let opened = opened.map_err(|error| {
+            self.useless.fetch_add(1, Ordering::SeqCst);
+            Failure::from(error).while_preparing()
+        })?;
         let sandbox = self.shared.insert(Sandbox::new(opened)).clone();
         self.await_ready(&sandbox.id, patience).await?;
         Ok(sandbox)
@@ -158,6 +161,8 @@ pub struct Workshop {
     factor: u32,
     idle: Mutex<Vec<Worker>>,
     stop: Stop,
+    /// How many adapters were started.
+    adapters: AtomicU32,
     /// How many adapters in a row could not run anything.
     useless: Arc<AtomicU32>,
     listener: Option<Arc<Listener>>,
@@ -180,6 +185,7 @@ impl Workshop {
             factor: 1,
             idle: Mutex::default(),
             stop,
+            adapters: AtomicU32::new(0),
             useless: Arc::default(),
             listener,
         }
@@ -214,7 +220,9 @@ impl Workshop {
     /// # Errors
     /// It could not be started.
     pub fn start(&self) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
+        let serial = self.adapters.fetch_add(1, Ordering::SeqCst) + 1;
         let conversation = Arc::new(Conversation {
+            serial,
             lines: Mutex::default(),
             listener: self.listener.clone(),
         });
@@ -284,7 +292,8 @@ impl Workshop {
     pub async fn borrow(&self, new: bool) -> Result<Worker, Failure> {
         let useless = self.useless.load(Ordering::SeqCst);
         if useless >= GIVEN_UP_AFTER {
-            let seen = format!("given up: {useless} adapters in a row could not run a single command");
+            let seen =
+                format!("given up: {useless} times in a row no sandbox could be had that runs a command");
             return Err(Failure {
                 kind: Some("given_up".into()),
                 ..Failure::suite(seen)
@@ -330,6 +339,8 @@ impl Workshop {
 
 /// The last lines of a conversation, and a listener for all of them.
 pub struct Conversation {
+    /// Tells conversations that go on at the same time apart.
+    serial: u32,
     lines: Mutex<VecDeque<String>>,
     listener: Option<Arc<Listener>>,
 }
@@ -355,7 +366,7 @@ impl Transcript for Conversation {
         };
         let text = format!("{mark} {}", shorten(line));
         if let Some(listener) = &self.listener {
-            listener(&text);
+            listener(&format!("{}{text}", self.serial));
         }
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == KEPT_LINES {
@@ -365,9 +376,10 @@ impl Transcript for Conversation {
     }
 }
 
-/// A line short enough to be read: its middle is left out when it is long.
+/// A line of bounded length: its middle is left out when it is long. What is kept is more than what is shown in the end,
+/// so that a secret that this cuts in two lies in the part that is left out when the line has been redacted.
 fn shorten(line: &[u8]) -> String {
-    const KEPT: usize = 240;
+    const KEPT: usize = 4096;
     if line.len() <= 2 * KEPT {
         return String::from_utf8_lossy(line).into_owned();
     }

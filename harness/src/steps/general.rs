@@ -234,9 +234,10 @@ pub(super) fn expect_bytes(scene: &Scene, stream: Stream, expected: &[u8]) -> St
     ))
 }
 
-/// Bytes for people: escaped, and cut in the middle when they are many.
+/// Bytes for people: escaped, and cut in the middle when they are many. What is kept is more than what is shown in the
+/// end, so that a secret that this cuts in two lies in the part that is left out when the whole has been redacted.
 pub(super) fn show(bytes: &[u8]) -> String {
-    const KEPT: usize = 60;
+    const KEPT: usize = 4096;
     if bytes.len() <= 2 * KEPT {
         return format!("\"{}\"", bytes.escape_ascii());
     }
@@ -316,6 +317,16 @@ pub(super) async fn new_mark(scene: &mut Scene) -> Result<String, Failure> {
 }
 
 async fn no_mark(scene: &mut Scene) -> StepResult {
+    absent(
+        scene,
+        "nothing of the command to have run",
+        "the mark that it leaves is there",
+    )
+    .await
+}
+
+/// The path of the mark is not there, seen from the sandbox in question.
+pub(super) async fn absent(scene: &mut Scene, expected: &str, otherwise: &str) -> StepResult {
     let path = scene
         .notes
         .mark
@@ -330,10 +341,7 @@ async fn no_mark(scene: &mut Scene) -> StepResult {
     if seen.is_empty() {
         return Ok(());
     }
-    Err(Failure::failed(
-        "nothing of the command to have run",
-        "the mark that it leaves is there",
-    ))
+    Err(Failure::failed(expected, otherwise))
 }
 
 async fn still_runs(scene: &mut Scene) -> StepResult {

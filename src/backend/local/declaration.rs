@@ -33,6 +33,7 @@ const CAPABILITIES: &[&str] = &[
 const CHOICES: &[(&str, &str)] = &[
     ("kill_scope", "group"),
     ("latency", "local"),
+    ("left_behind", "keep"),
     ("missing_parent", "create"),
     ("overwrite", "replace"),
     ("relative_path", "workdir"),

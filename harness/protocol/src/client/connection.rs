@@ -1,9 +1,8 @@
-//! Sends requests, sorts what comes back, and notices every breach of the protocol.
+//! A connection to an adapter: requests with deadlines.
 
 use std::{
-    collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -12,7 +11,7 @@ use std::{
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
     sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
     time::timeout,
@@ -20,23 +19,17 @@ use tokio::{
 
 use super::{
     AdapterProcess, CallError, Exec, Fault, Launch, Stopped,
-    exec::{ExecEvent, ExecEvents},
+    exec::ExecEvents,
+    inbox::{Answer, ExecEntry, QUOTED, Shared, read},
     process::shorten,
 };
 use crate::{
     DEFAULT_MAX_MESSAGE_BYTES, Error, Method,
-    codec::{Line, Overflow, read_line},
-    exec::{AliveParams, CreditParams, OutputParams, RunParams, StartedParams},
-    message::{Message, MessageError},
+    exec::{CreditParams, RunParams},
+    message::Message,
     method::{self, Notification as _},
     transcript::{Direction, Transcript},
 };
-
-/// Notifications about execs that were never started, before they count as a flood.
-const STRAY_NOTIFICATIONS: u32 = 1000;
-
-/// Characters of a line that a fault quotes.
-const QUOTED: usize = 200;
 
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -59,35 +52,6 @@ pub struct Client {
     lines: mpsc::UnboundedSender<Vec<u8>>,
     tasks: [JoinHandle<()>; 2],
     process: tokio::sync::Mutex<Option<AdapterProcess>>,
-}
-
-type Answer = Result<Value, CallError>;
-
-/// What is known of an exec that was started on this connection.
-struct ExecEntry {
-    events: mpsc::UnboundedSender<ExecEvent>,
-    /// Bytes that may still be sent; `None` without a window.
-    credit: Option<u64>,
-}
-
-#[derive(Default)]
-struct State {
-    pending: HashMap<u64, oneshot::Sender<Answer>>,
-    /// Requests whose deadline passed: a late answer to them is no breach.
-    abandoned: HashSet<u64>,
-    execs: HashMap<String, ExecEntry>,
-    fault: Option<Fault>,
-    unaddressed: Vec<Error>,
-    stray: u32,
-    /// No more requests are wanted; the end of the stream is no crash.
-    stopping: bool,
-}
-
-struct Shared {
-    state: Mutex<State>,
-    next_id: AtomicU64,
-    changed: Notify,
-    transcript: Arc<dyn Transcript>,
 }
 
 impl Client {
@@ -367,155 +331,5 @@ async fn write(
             // The reader sees the end of the stream and knows more about why.
             return;
         }
-    }
-}
-
-async fn read(reader: impl AsyncRead + Unpin, max: usize, shared: Arc<Shared>) {
-    let mut reader = BufReader::with_capacity(64 * 1024, reader);
-    let fault = loop {
-        match read_line(&mut reader, max, Overflow::Stop).await {
-            Ok(Line::Text(line)) => {
-                shared.transcript.line(Direction::Received, &line);
-                if let Err(fault) = shared.receive(&line) {
-                    break fault;
-                }
-            }
-            Ok(Line::TooLong { bytes }) => {
-                let what = format!("a line of {bytes} bytes or more, over the bound of {max}");
-                break Fault::Flooded { what };
-            }
-            Ok(Line::End) | Err(_) => {
-                break Fault::Crashed {
-                    how: String::new(),
-                    log: String::new(),
-                };
-            }
-        }
-        if shared.lock().fault.is_some() {
-            return;
-        }
-    };
-    shared.break_off(&fault);
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The connection is of no further use: everybody who waits is told.
-    fn break_off(&self, fault: &Fault) {
-        let (pending, execs) = {
-            let mut state = self.lock();
-            if state.fault.is_none() {
-                state.fault = Some(fault.clone());
-            }
-            (
-                std::mem::take(&mut state.pending),
-                std::mem::take(&mut state.execs),
-            )
-        };
-        for (_, waiting) in pending {
-            let _ = waiting.send(Err(fault.clone().into()));
-        }
-        drop(execs);
-        self.changed.notify_waiters();
-    }
-
-    fn receive(&self, line: &[u8]) -> Result<(), Fault> {
-        let quoted = || shorten(line, QUOTED);
-        match Message::parse(line) {
-            Ok(Message::Response {
-                id: Value::Null,
-                result: Err(error),
-            }) => {
-                self.lock().unaddressed.push(error);
-                self.changed.notify_waiters();
-                Ok(())
-            }
-            Ok(Message::Response { id, result }) => self.answer(&id, result),
-            Ok(Message::Notification { method, params }) => {
-                self.notification(&method, params)
-                    .map_err(|problem| Fault::Nonsense {
-                        problem,
-                        line: quoted(),
-                    })?
-            }
-            // Nothing that an adapter may ask of the harness exists without a capability that would allow it.
-            Ok(Message::Request { method, .. }) => Err(Fault::Nonsense {
-                problem: format!("a request ({method}) of the adapter"),
-                line: quoted(),
-            }),
-            Err(MessageError::NotJson(_)) => Err(Fault::Noise { line: quoted() }),
-            Err(MessageError::NotAMessage(problem)) => Err(Fault::Nonsense {
-                problem,
-                line: quoted(),
-            }),
-        }
-    }
-
-    fn answer(&self, id: &Value, result: Result<Value, Error>) -> Result<(), Fault> {
-        let known = id
-            .as_u64()
-            .filter(|id| *id < self.next_id.load(Ordering::SeqCst) && *id > 0);
-        let Some(number) = known else {
-            return Err(Fault::AnsweredUnasked { id: id.to_string() });
-        };
-        let mut state = self.lock();
-        if let Some(waiting) = state.pending.remove(&number) {
-            // Whoever waited may have gone, which is not the adapter's fault.
-            let _ = waiting.send(result.map_err(CallError::Refused));
-            return Ok(());
-        }
-        if state.abandoned.remove(&number) {
-            return Ok(());
-        }
-        Err(Fault::AnsweredTwice { id: id.to_string() })
-    }
-
-    /// The outer error is nonsense; the inner one a flood.
-    fn notification(&self, name: &str, params: Value) -> Result<Result<(), Fault>, String> {
-        let fits = |error: serde_json::Error| format!("{name} does not fit: {error}");
-        let (exec, event) = match name {
-            method::Started::NAME => {
-                let params: StartedParams = serde_json::from_value(params).map_err(fits)?;
-                (params.exec, ExecEvent::Started)
-            }
-            method::Alive::NAME => {
-                let params: AliveParams = serde_json::from_value(params).map_err(fits)?;
-                (params.exec, ExecEvent::Alive)
-            }
-            method::Output::NAME => {
-                let params: OutputParams = serde_json::from_value(params).map_err(fits)?;
-                (params.exec.clone(), ExecEvent::Output(params, Instant::now()))
-            }
-            // Progress, and whatever a later version of the protocol may notify.
-            _ => return Ok(Ok(())),
-        };
-        Ok(self.lock().deliver(&exec, event))
-    }
-}
-
-impl State {
-    fn deliver(&mut self, exec: &str, event: ExecEvent) -> Result<(), Fault> {
-        let Some(entry) = self.execs.get_mut(exec) else {
-            self.stray += 1;
-            if self.stray > STRAY_NOTIFICATIONS {
-                let what =
-                    format!("more than {STRAY_NOTIFICATIONS} notifications about execs that do not run");
-                return Err(Fault::Flooded { what });
-            }
-            return Ok(());
-        };
-        if let (Some(credit), ExecEvent::Output(output, _)) = (&mut entry.credit, &event) {
-            let bytes = output.data.len() as u64;
-            let Some(left) = credit.checked_sub(bytes) else {
-                let what = format!("{bytes} bytes of output of {exec}, which had credit for {credit}");
-                return Err(Fault::Flooded { what });
-            };
-            *credit = left;
-        }
-        let _ = entry.events.send(event);
-        Ok(())
     }
 }

@@ -4,6 +4,7 @@
 mod connection;
 mod exec;
 mod fault;
+mod inbox;
 mod process;
 
 pub use connection::{Client, ClientOptions};

@@ -196,8 +196,8 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
             env: vec![Variable::new("", "value")],
             ..spec
         },
-        "this directory" => SandboxSpec {
-            cwd: scene.notes.directory.clone(),
+        "the root directory" => SandboxSpec {
+            cwd: Some("/".into()),
             ..spec
         },
         other => return Err(Failure::suite(format!("{other:?} is no property of a sandbox"))),

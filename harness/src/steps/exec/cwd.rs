@@ -54,6 +54,9 @@ pub(super) fn register(steps: &mut StepList) {
                 expect_directory(scene, &directory)
             })
         })
+        .then("it is the root directory", |scene, _| {
+            Box::pin(async { expect_directory(scene, &"/".into()) })
+        })
         .then("it is the directory that commands start in", |scene, _| {
             Box::pin(async {
                 let workdir = scene.workdir().await?;

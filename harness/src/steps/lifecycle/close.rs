@@ -9,8 +9,9 @@ use herm_protocol::{
 
 use super::open::file_in_first;
 use crate::{
-    scene::{Failure, Scene, shell},
+    scene::{Failure, Scene},
     step::{StepList, StepResult},
+    steps::general::absent,
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -47,7 +48,11 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(answered_as_lost(scene))
         })
         .then("the second one sees no such file", |scene, _| {
-            Box::pin(no_file(scene))
+            Box::pin(absent(
+                scene,
+                "the files of the destroyed sandbox to be gone",
+                "the file is still there",
+            ))
         });
 }
 
@@ -112,21 +117,4 @@ async fn answered_as_lost(scene: &mut Scene) -> StepResult {
         Outcome::SandboxLost => Ok(()),
         other => Err(Failure::failed("the outcome: sandbox lost", other.to_string())),
     }
-}
-
-async fn no_file(scene: &mut Scene) -> StepResult {
-    let path = scene.notes.mark.clone().unwrap_or_default();
-    let seen = scene
-        .observe(format!(
-            "if [ -e {} ]; then echo there; fi",
-            shell::word(path.as_bytes())
-        ))
-        .await?;
-    if seen.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::failed(
-        "the files of the destroyed sandbox to be gone",
-        "the file is still there",
-    ))
 }

@@ -1,0 +1,211 @@
+//! Sorts what an adapter sends, and notices every breach of the protocol.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncRead, BufReader},
+    sync::{Notify, mpsc, oneshot},
+};
+
+use super::{CallError, Fault, exec::ExecEvent, process::shorten};
+use crate::{
+    Error,
+    codec::{Line, Overflow, read_line},
+    exec::{AliveParams, OutputParams, StartedParams},
+    message::{Message, MessageError},
+    method::{self, Notification as _},
+    transcript::{Direction, Transcript},
+};
+
+/// Notifications about execs that were never started, before they count as a flood.
+const STRAY_NOTIFICATIONS: u32 = 1000;
+
+/// Characters of a line that a fault quotes.
+pub(super) const QUOTED: usize = 200;
+
+pub(super) type Answer = Result<Value, CallError>;
+
+/// What is known of an exec that was started on this connection.
+pub(super) struct ExecEntry {
+    pub(super) events: mpsc::UnboundedSender<ExecEvent>,
+    /// Bytes that may still be sent; `None` without a window.
+    pub(super) credit: Option<u64>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) pending: HashMap<u64, oneshot::Sender<Answer>>,
+    /// Requests whose deadline passed: a late answer to them is no breach.
+    pub(super) abandoned: HashSet<u64>,
+    pub(super) execs: HashMap<String, ExecEntry>,
+    pub(super) fault: Option<Fault>,
+    pub(super) unaddressed: Vec<Error>,
+    pub(super) stray: u32,
+    /// No more requests are wanted; the end of the stream is no crash.
+    pub(super) stopping: bool,
+}
+
+pub(super) struct Shared {
+    pub(super) state: Mutex<State>,
+    pub(super) next_id: AtomicU64,
+    pub(super) changed: Notify,
+    pub(super) transcript: Arc<dyn Transcript>,
+}
+
+pub(super) async fn read(reader: impl AsyncRead + Unpin, max: usize, shared: Arc<Shared>) {
+    let mut reader = BufReader::with_capacity(64 * 1024, reader);
+    let fault = loop {
+        match read_line(&mut reader, max, Overflow::Stop).await {
+            Ok(Line::Text(line)) => {
+                shared.transcript.line(Direction::Received, &line);
+                if let Err(fault) = shared.receive(&line) {
+                    break fault;
+                }
+            }
+            Ok(Line::TooLong { bytes }) => {
+                let what = format!("a line of {bytes} bytes or more, over the bound of {max}");
+                break Fault::Flooded { what };
+            }
+            Ok(Line::End) | Err(_) => {
+                break Fault::Crashed {
+                    how: String::new(),
+                    log: String::new(),
+                };
+            }
+        }
+        if shared.lock().fault.is_some() {
+            return;
+        }
+    };
+    shared.break_off(&fault);
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection is of no further use: everybody who waits is told.
+    pub(super) fn break_off(&self, fault: &Fault) {
+        let (pending, execs) = {
+            let mut state = self.lock();
+            if state.fault.is_none() {
+                state.fault = Some(fault.clone());
+            }
+            (
+                std::mem::take(&mut state.pending),
+                std::mem::take(&mut state.execs),
+            )
+        };
+        for (_, waiting) in pending {
+            let _ = waiting.send(Err(fault.clone().into()));
+        }
+        drop(execs);
+        self.changed.notify_waiters();
+    }
+
+    fn receive(&self, line: &[u8]) -> Result<(), Fault> {
+        let quoted = || shorten(line, QUOTED);
+        match Message::parse(line) {
+            Ok(Message::Response {
+                id: Value::Null,
+                result: Err(error),
+            }) => {
+                self.lock().unaddressed.push(error);
+                self.changed.notify_waiters();
+                Ok(())
+            }
+            Ok(Message::Response { id, result }) => self.answer(&id, result),
+            Ok(Message::Notification { method, params }) => {
+                self.notification(&method, params)
+                    .map_err(|problem| Fault::Nonsense {
+                        problem,
+                        line: quoted(),
+                    })?
+            }
+            // Nothing that an adapter may ask of the harness exists without a capability that would allow it.
+            Ok(Message::Request { method, .. }) => Err(Fault::Nonsense {
+                problem: format!("a request ({method}) of the adapter"),
+                line: quoted(),
+            }),
+            Err(MessageError::NotJson(_)) => Err(Fault::Noise { line: quoted() }),
+            Err(MessageError::NotAMessage(problem)) => Err(Fault::Nonsense {
+                problem,
+                line: quoted(),
+            }),
+        }
+    }
+
+    fn answer(&self, id: &Value, result: Result<Value, Error>) -> Result<(), Fault> {
+        let known = id
+            .as_u64()
+            .filter(|id| *id < self.next_id.load(Ordering::SeqCst) && *id > 0);
+        let Some(number) = known else {
+            return Err(Fault::AnsweredUnasked { id: id.to_string() });
+        };
+        let mut state = self.lock();
+        if let Some(waiting) = state.pending.remove(&number) {
+            // Whoever waited may have gone, which is not the adapter's fault.
+            let _ = waiting.send(result.map_err(CallError::Refused));
+            return Ok(());
+        }
+        if state.abandoned.remove(&number) {
+            return Ok(());
+        }
+        Err(Fault::AnsweredTwice { id: id.to_string() })
+    }
+
+    /// The outer error is nonsense; the inner one a flood.
+    fn notification(&self, name: &str, params: Value) -> Result<Result<(), Fault>, String> {
+        let fits = |error: serde_json::Error| format!("{name} does not fit: {error}");
+        let (exec, event) = match name {
+            method::Started::NAME => {
+                let params: StartedParams = serde_json::from_value(params).map_err(fits)?;
+                (params.exec, ExecEvent::Started)
+            }
+            method::Alive::NAME => {
+                let params: AliveParams = serde_json::from_value(params).map_err(fits)?;
+                (params.exec, ExecEvent::Alive)
+            }
+            method::Output::NAME => {
+                let params: OutputParams = serde_json::from_value(params).map_err(fits)?;
+                (params.exec.clone(), ExecEvent::Output(params, Instant::now()))
+            }
+            // Progress, and whatever a later version of the protocol may notify.
+            _ => return Ok(Ok(())),
+        };
+        Ok(self.lock().deliver(&exec, event))
+    }
+}
+
+impl State {
+    fn deliver(&mut self, exec: &str, event: ExecEvent) -> Result<(), Fault> {
+        let Some(entry) = self.execs.get_mut(exec) else {
+            self.stray += 1;
+            if self.stray > STRAY_NOTIFICATIONS {
+                let what =
+                    format!("more than {STRAY_NOTIFICATIONS} notifications about execs that do not run");
+                return Err(Fault::Flooded { what });
+            }
+            return Ok(());
+        };
+        if let (Some(credit), ExecEvent::Output(output, _)) = (&mut entry.credit, &event) {
+            let bytes = output.data.len() as u64;
+            let Some(left) = credit.checked_sub(bytes) else {
+                let what = format!("{bytes} bytes of output of {exec}, which had credit for {credit}");
+                return Err(Fault::Flooded { what });
+            };
+            *credit = left;
+        }
+        let _ = entry.events.send(event);
+        Ok(())
+    }
+}

@@ -1,0 +1,565 @@
+//! Carries out a manifest: an adapter that runs the commands that a person would type.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ffi::OsString,
+    io,
+    process::Stdio,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use herm_protocol::{
+    Adapter, ByteString, Error, ErrorKind, ExecInput, Execution, Finished, Progress, VERSION,
+    exec::{Command, Outcome, RunParams, SetupFailure, SignalCause, Stdin, Stream},
+    file::{FileContent, ReadParams, WriteParams},
+    initialize::{InitializeParams, Initialized, Limits, Preflight, Problem},
+    sandbox::{
+        CloseHow, CloseParams, Closed, Network, OpenParams, OpenState, Opened, SandboxInfo, SandboxList,
+        SandboxSpec, SandboxState, Variable,
+    },
+};
+use tokio::{io::AsyncWriteExt as _, process::Child, sync::Notify, task::JoinSet};
+
+use super::{
+    Manifest, Template, Values,
+    file::IdFrom,
+    run::{self, Output},
+};
+
+/// How long an operation may take that is not a command of the caller's.
+const OPERATION: Duration = Duration::from_secs(30);
+
+/// How long opening may take when the manifest does not say.
+const OPEN: Duration = Duration::from_secs(60);
+
+/// An adapter for the backend of a manifest.
+pub struct ManifestAdapter {
+    manifest: Manifest,
+    names: Mutex<Names>,
+    serial: AtomicU32,
+    sandboxes: Mutex<HashMap<String, Sandbox>>,
+}
+
+/// What `initialize` told.
+#[derive(Clone, Default)]
+struct Names {
+    run: String,
+    scratch: String,
+}
+
+/// The end of a sandbox, as commands in it see it.
+#[derive(Default)]
+struct End {
+    /// Closing has begun: what ends from here on was lost with the sandbox.
+    begun: AtomicBool,
+    /// Told when closing is over.
+    over: Notify,
+}
+
+/// An open sandbox.
+struct Sandbox {
+    env: Vec<Variable>,
+    cwd: Option<ByteString>,
+    end: Arc<End>,
+}
+
+impl ManifestAdapter {
+    /// An adapter for the backend of a manifest.
+    #[must_use]
+    pub fn new(manifest: Manifest) -> Self {
+        Self {
+            manifest,
+            names: Mutex::default(),
+            serial: AtomicU32::new(0),
+            sandboxes: Mutex::default(),
+        }
+    }
+
+    fn declares(&self, capability: &str) -> bool {
+        self.manifest
+            .capabilities
+            .iter()
+            .any(|name| name.get_ref() == capability)
+    }
+
+    fn needs(&self, asked: bool, capability: &str) -> Result<(), Error> {
+        if asked && !self.declares(capability) {
+            Err(Error::unsupported(capability))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Sandbox>> {
+        self.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Values that every command may name.
+    fn values(&self, sandbox: &str) -> Values {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let one = [
+            ("run", names.run),
+            ("scratch", names.scratch),
+            ("sandbox", sandbox.to_owned()),
+        ];
+        Values {
+            one: one.map(|(name, value)| (name, value.into())).into(),
+            ..Values::default()
+        }
+    }
+
+    async fn operation(&self, template: &Template, values: &Values, what: &str) -> Result<Output, Error> {
+        let output = run::output(&template.fill(values), None, OPERATION).await;
+        let output = output.map_err(|error| unavailable(what, &error.to_string()))?;
+        if output.code == Some(0) {
+            Ok(output)
+        } else {
+            Err(unavailable(what, &output.complaint()))
+        }
+    }
+
+    fn check_spec(&self, params: &OpenParams) -> Result<(), Error> {
+        let SandboxSpec {
+            image,
+            cwd,
+            env,
+            mounts,
+            network,
+            limits,
+            user,
+        } = &params.spec;
+        self.needs(params.key.is_some(), "attach")?;
+        self.needs(image.is_some(), "image")?;
+        self.needs(cwd.is_some(), "cwd")?;
+        self.needs(!env.is_empty(), "env")?;
+        self.needs(user.is_some(), "user")?;
+        // What a manifest's command always does is not asked for by a caller.
+        let never = [
+            (!mounts.is_empty(), "mounts"),
+            (matches!(network, Some(Network::None)), "network_none"),
+            (matches!(network, Some(Network::Allow { .. })), "network_allow"),
+            (limits.memory_bytes.is_some(), "limits_memory"),
+            (limits.pids.is_some(), "limits_pids"),
+            (limits.cpu_millis.is_some(), "limits_cpu"),
+            (limits.disk_bytes.is_some(), "limits_disk"),
+        ];
+        if let Some((_, capability)) = never.iter().find(|(asked, _)| *asked) {
+            return Err(Error::unsupported(*capability));
+        }
+        check_variables(env)
+    }
+
+    fn check_run(&self, params: &RunParams) -> Result<(), Error> {
+        self.needs(matches!(params.command, Command::Argv(_)), "argv")?;
+        self.needs(params.cwd.is_some(), "cwd")?;
+        self.needs(!params.env.is_empty(), "env")?;
+        self.needs(params.stdin != Stdin::None, "stdin")?;
+        self.needs(params.stdin == Stdin::Stream, "stdin_stream")?;
+        self.needs(params.timeout_ms.is_some(), "timeout")?;
+        self.needs(params.user.is_some(), "user")?;
+        self.needs(params.pty.is_some(), "pty")?;
+        self.needs(params.detach, "jobs")?;
+        match &params.command {
+            Command::Argv(words) if words.first().is_none_or(ByteString::is_empty) => {
+                return Err(Error::invalid_argument("command.argv", "names no program"));
+            }
+            Command::Argv(words) if words.iter().any(ByteString::has_nul) => return Err(nul("command.argv")),
+            Command::Shell(text) if text.has_nul() => return Err(nul("command.shell")),
+            _ => {}
+        }
+        if params.cwd.as_ref().is_some_and(ByteString::has_nul) {
+            return Err(nul("cwd"));
+        }
+        check_variables(&params.env)
+    }
+
+    /// The words that run a caller's command.
+    fn words(&self, params: &RunParams) -> Result<(Vec<OsString>, Arc<End>), Error> {
+        let sandboxes = self.lock();
+        let sandbox = sandboxes
+            .get(&params.sandbox)
+            .ok_or_else(|| Error::sandbox_not_found(&params.sandbox))?;
+        let mut values = self.values(&params.sandbox);
+        let command = match &params.command {
+            Command::Argv(words) => words.clone(),
+            Command::Shell(text) => {
+                let text = BTreeMap::from([("text", text.clone())]);
+                let shell = Values {
+                    one: text,
+                    ..Values::default()
+                };
+                self.manifest
+                    .exec
+                    .shell
+                    .get_ref()
+                    .fill(&shell)
+                    .into_iter()
+                    .map(ByteString::from)
+                    .collect()
+            }
+        };
+        values.many.insert("command", command);
+        if let Some(cwd) = params.cwd.as_ref().or(sandbox.cwd.as_ref()) {
+            values.one.insert("cwd", cwd.clone());
+        }
+        if let Some(user) = &params.user {
+            values.one.insert("user", user.as_str().into());
+        }
+        if params.stdin != Stdin::None {
+            values.one.insert("stdin", "".into());
+        }
+        values.records.insert("env", records(&sandbox.env, &params.env));
+        Ok((
+            self.manifest.exec.run.get_ref().fill(&values),
+            sandbox.end.clone(),
+        ))
+    }
+}
+
+/// Variables of the sandbox and of the command; the command's win.
+fn records(sandbox: &[Variable], command: &[Variable]) -> Vec<BTreeMap<&'static str, ByteString>> {
+    let kept = sandbox
+        .iter()
+        .filter(|variable| command.iter().all(|other| other.name != variable.name));
+    kept.chain(command)
+        .map(|variable| BTreeMap::from([("name", variable.name.clone()), ("value", variable.value.clone())]))
+        .collect()
+}
+
+fn check_variables(env: &[Variable]) -> Result<(), Error> {
+    for (index, variable) in env.iter().enumerate() {
+        if variable.name.is_empty() || variable.name.as_bytes().contains(&b'=') {
+            return Err(Error::invalid_argument(
+                format!("env[{index}].name"),
+                "is empty or has an equals sign",
+            ));
+        }
+        if variable.name.has_nul() || variable.value.has_nul() {
+            return Err(nul(&format!("env[{index}]")));
+        }
+    }
+    Ok(())
+}
+
+fn nul(field: &str) -> Error {
+    Error::invalid_argument(field, "holds a NUL byte")
+}
+
+fn unavailable(what: &str, cause: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, what, format!("failed to {what}: {cause}"))
+        .with_fix("run the manifest's command by hand, and see what it says")
+}
+
+#[async_trait]
+impl Adapter for ManifestAdapter {
+    async fn initialize(&self, params: InitializeParams) -> Result<Initialized, Error> {
+        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = Names {
+            run: params.run,
+            scratch: params.scratch,
+        };
+        let version = match &self.manifest.version {
+            Some(version) => {
+                let output = run::output(&version.get_ref().fill(&self.values("")), None, OPERATION).await;
+                output
+                    .ok()
+                    .and_then(|output| first_line(&output.stdout))
+                    .unwrap_or_default()
+            }
+            None => String::new(),
+        };
+        let words =
+            |values: &[toml::Spanned<String>]| values.iter().map(|value| value.get_ref().clone()).collect();
+        Ok(Initialized {
+            protocol: VERSION.into(),
+            name: self.manifest.name.get_ref().clone(),
+            version,
+            homepage: self.manifest.homepage.clone(),
+            backend: self.manifest.backend.clone(),
+            mode: Some("manifest".into()),
+            emulated: false,
+            capabilities: words(&self.manifest.capabilities),
+            choices: self
+                .manifest
+                .choices
+                .iter()
+                .map(|(name, variant)| (name.clone(), variant.get_ref().clone()))
+                .collect(),
+            limits: Limits::default(),
+            parallelism: self.manifest.parallelism,
+        })
+    }
+
+    async fn preflight(&self) -> Result<Preflight, Error> {
+        let mut problems = Vec::new();
+        for check in &self.manifest.preflight {
+            let output = run::output(&check.run.get_ref().fill(&self.values("")), None, OPERATION).await;
+            let complaint = match output {
+                Ok(output) if output.code == Some(0) => continue,
+                Ok(output) => output.complaint(),
+                Err(error) => error.to_string(),
+            };
+            problems.push(Problem {
+                what: format!("{} ({complaint})", check.missing),
+                fix: check.fix.clone(),
+            });
+        }
+        Ok(Preflight { problems })
+    }
+
+    async fn open(&self, params: OpenParams, _: Progress) -> Result<Opened, Error> {
+        self.check_spec(&params)?;
+        let serial = self.serial.fetch_add(1, Ordering::SeqCst);
+        let run = self
+            .names
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .run
+            .clone();
+        let mut id = format!("herm-{run}-{}-{serial}", std::process::id());
+        if let Some(template) = &self.manifest.open.run {
+            let mut values = self.values(&id);
+            values.records.insert("env", records(&params.spec.env, &[]));
+            if let Some(cwd) = &params.spec.cwd {
+                values.one.insert("cwd", cwd.clone());
+            }
+            let within = self.manifest.open.within_s.map_or(OPEN, Duration::from_secs);
+            let output = run::output(&template.get_ref().fill(&values), None, within).await;
+            let output = output.map_err(|error| unavailable("open a sandbox", &error.to_string()))?;
+            if output.code != Some(0) {
+                return Err(unavailable("open a sandbox", &output.complaint()));
+            }
+            if self.manifest.open.id == IdFrom::Output {
+                let last = last_line(&output.stdout);
+                id = last.ok_or_else(|| unavailable("open a sandbox", "the command printed no id"))?;
+            }
+        }
+        let cwd = params
+            .spec
+            .cwd
+            .or_else(|| self.manifest.open.cwd.as_deref().map(ByteString::from));
+        let sandbox = Sandbox {
+            env: params.spec.env,
+            cwd: cwd.clone(),
+            end: Arc::default(),
+        };
+        self.lock().insert(id.clone(), sandbox);
+        let (state, exec_mode) = (OpenState::Created, "manifest".to_owned());
+        Ok(Opened {
+            sandbox: id,
+            state,
+            exec_mode,
+            cwd,
+            notices: Vec::new(),
+        })
+    }
+
+    async fn close(&self, params: CloseParams) -> Result<Closed, Error> {
+        self.needs(params.how != CloseHow::Destroy, "attach")?;
+        let Some(sandbox) = self.lock().remove(&params.sandbox) else {
+            return Ok(Closed { existed: false });
+        };
+        sandbox.end.begun.store(true, Ordering::SeqCst);
+        let closed = match &self.manifest.close {
+            Some(close) => {
+                let values = self.values(&params.sandbox);
+                self.operation(close.run.get_ref(), &values, "close the sandbox")
+                    .await
+                    .map(|_| ())
+            }
+            None => Ok(()),
+        };
+        sandbox.end.over.notify_waiters();
+        closed.map(|()| Closed { existed: true })
+    }
+
+    async fn list(&self) -> Result<SandboxList, Error> {
+        let Some(list) = &self.manifest.list else {
+            return Err(Error::unsupported("sandbox.list"));
+        };
+        let output = self
+            .operation(list.run.get_ref(), &self.values(""), "list sandboxes")
+            .await?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let ids = text.lines().map(str::trim).filter(|id| !id.is_empty());
+        let info = |id: &str| SandboxInfo {
+            sandbox: id.into(),
+            key: None,
+            state: SandboxState::Running,
+            cwd: None,
+        };
+        Ok(SandboxList {
+            sandboxes: ids.map(info).collect(),
+        })
+    }
+
+    async fn run(&self, params: RunParams, execution: Execution) -> Result<Finished, Error> {
+        if !self.lock().contains_key(&params.sandbox) {
+            return Err(Error::sandbox_not_found(&params.sandbox));
+        }
+        self.check_run(&params)?;
+        let (words, end) = self.words(&params)?;
+        let over = end.over.notified();
+        let stdin = if params.stdin == Stdin::None {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        };
+        let mut child = match run::start(&words, stdin) {
+            Ok(child) => child,
+            Err(error) => return Ok(not_started(&error).into()),
+        };
+        execution.output.started().await;
+        let mut pumps = JoinSet::new();
+        pumps.spawn(run::pump(
+            child.stdout.take(),
+            execution.output.clone(),
+            Stream::Stdout,
+        ));
+        pumps.spawn(run::pump(
+            child.stderr.take(),
+            execution.output.clone(),
+            Stream::Stderr,
+        ));
+        let feeder = tokio::spawn(feed(child.stdin.take(), params.stdin, execution.input));
+        let outcome = tokio::select! {
+            status = child.wait() => match status {
+                Ok(_) if end.begun.load(Ordering::SeqCst) => Outcome::SandboxLost,
+                Ok(status) => outcome_of(status),
+                Err(_) => Outcome::TransportLost,
+            },
+            () = over => lost(&mut child).await,
+        };
+        run::drain(&mut pumps).await;
+        feeder.abort();
+        Ok(outcome.into())
+    }
+
+    async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
+        let Some(files) = &self.manifest.files else {
+            return Err(Error::unsupported("file.read"));
+        };
+        let values = self.values_of_file(&params.sandbox, &params.path)?;
+        let output = self
+            .operation(files.read.get_ref(), &values, "read the file")
+            .await?;
+        let from = usize::try_from(params.offset)
+            .unwrap_or(usize::MAX)
+            .min(output.stdout.len());
+        let length = params
+            .length
+            .map_or(usize::MAX, |length| usize::try_from(length).unwrap_or(usize::MAX));
+        let to = from.saturating_add(length).min(output.stdout.len());
+        Ok(FileContent {
+            data: output.stdout[from..to].into(),
+            size: output.stdout.len() as u64,
+        })
+    }
+
+    async fn write_file(&self, params: WriteParams) -> Result<(), Error> {
+        let Some(files) = &self.manifest.files else {
+            return Err(Error::unsupported("file.write"));
+        };
+        let values = self.values_of_file(&params.sandbox, &params.path)?;
+        let output = run::output(&files.write.get_ref().fill(&values), Some(params.data), OPERATION).await;
+        let output = output.map_err(|error| unavailable("write the file", &error.to_string()))?;
+        if output.code == Some(0) {
+            Ok(())
+        } else {
+            Err(unavailable("write the file", &output.complaint()))
+        }
+    }
+
+    async fn shutdown(&self) {
+        let ids: Vec<String> = self.lock().keys().cloned().collect();
+        let closes = ids.into_iter().map(|sandbox| {
+            self.close(CloseParams {
+                sandbox,
+                how: CloseHow::Destroy,
+            })
+        });
+        futures::future::join_all(closes).await;
+    }
+}
+
+impl ManifestAdapter {
+    fn values_of_file(&self, sandbox: &str, path: &ByteString) -> Result<Values, Error> {
+        if !self.lock().contains_key(sandbox) {
+            return Err(Error::sandbox_not_found(sandbox));
+        }
+        if path.has_nul() {
+            return Err(nul("path"));
+        }
+        let mut values = self.values(sandbox);
+        values.one.insert("path", path.clone());
+        Ok(values)
+    }
+}
+
+/// The sandbox was closed under a running command: its client, if it is still there, has nothing to wait for.
+async fn lost(child: &mut Child) -> Outcome {
+    run::kill(child);
+    let _ = child.wait().await;
+    Outcome::SandboxLost
+}
+
+async fn feed(stdin: Option<tokio::process::ChildStdin>, given: Stdin, mut input: ExecInput) {
+    let Some(mut stdin) = stdin else { return };
+    match given {
+        Stdin::None => {}
+        Stdin::Bytes { data } => {
+            // A command that does not read its input ends by itself.
+            let _ = stdin.write_all(data.as_bytes()).await;
+        }
+        Stdin::Stream => {
+            while let Some(data) = input.next().await {
+                if stdin.write_all(&data).await.is_err() || stdin.flush().await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn outcome_of(status: std::process::ExitStatus) -> Outcome {
+    use std::os::unix::process::ExitStatusExt as _;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Outcome::Exited { code },
+        (None, Some(number)) => Outcome::Signaled {
+            number,
+            cause: SignalCause::Unknown,
+        },
+        (None, None) => Outcome::TransportLost,
+    }
+}
+
+fn not_started(error: &io::Error) -> Outcome {
+    let kind = match error.kind() {
+        io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => SetupFailure::ResourcesExhausted,
+        _ => SetupFailure::Other,
+    };
+    Outcome::SetupFailed {
+        kind,
+        message: format!("the manifest's command cannot be started: {error}"),
+    }
+}
+
+fn first_line(bytes: &[u8]) -> Option<String> {
+    String::from_utf8_lossy(bytes)
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
+}
+
+fn last_line(bytes: &[u8]) -> Option<String> {
+    String::from_utf8_lossy(bytes)
+        .lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty())
+        .map(str::to_owned)
+}

@@ -1,0 +1,136 @@
+//! Runs the commands of a manifest.
+
+use std::{ffi::OsString, io, process::Stdio, time::Duration};
+
+use herm_protocol::{ByteString, ExecOutput, exec::Stream};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, ChildStdin, Command},
+    time::timeout,
+};
+
+/// How long output is read after the command has ended, in case something else still holds its pipes.
+const DRAIN: Duration = Duration::from_millis(300);
+
+/// What a short command has done.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) code: Option<i32>,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+}
+
+impl Output {
+    /// What it said that it cannot do, for an error.
+    pub(super) fn complaint(&self) -> String {
+        let said = String::from_utf8_lossy(&self.stderr);
+        let code = self
+            .code
+            .map_or_else(|| "no code".into(), |code| format!("code {code}"));
+        format!(
+            "it ended with {code}: {}",
+            said.trim().chars().take(500).collect::<String>()
+        )
+    }
+}
+
+/// Starts a command in a process group of its own.
+pub(super) fn start(words: &[OsString], stdin: Stdio) -> io::Result<Child> {
+    let (program, arguments) = words
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "an empty command"))?;
+    Command::new(program)
+        .args(arguments)
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program.to_string_lossy())))
+}
+
+/// Runs a short command to its end, with this input.
+pub(super) async fn output(
+    words: &[OsString],
+    input: Option<ByteString>,
+    within: Duration,
+) -> io::Result<Output> {
+    let mut child = start(
+        words,
+        if input.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        },
+    )?;
+    let stdin = child.stdin.take();
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let work = async {
+        let feed = feed_all(stdin, input.unwrap_or_default());
+        let (_, read_out, read_err) =
+            tokio::join!(feed, read_all(out, &mut stdout), read_all(err, &mut stderr));
+        read_out.and(read_err)?;
+        child.wait().await
+    };
+    match timeout(within, work).await {
+        Ok(status) => Ok(Output {
+            code: status?.code(),
+            stdout,
+            stderr,
+        }),
+        Err(_) => {
+            kill(&child);
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("it did not end within {} s", within.as_secs()),
+            ))
+        }
+    }
+}
+
+async fn feed_all(stdin: Option<ChildStdin>, input: ByteString) {
+    if let Some(mut stdin) = stdin {
+        // A command that does not read its input is none of our business.
+        let _ = stdin.write_all(input.as_bytes()).await;
+    }
+}
+
+async fn read_all(stream: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> io::Result<()> {
+    match stream {
+        Some(mut stream) => stream.read_to_end(into).await.map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Takes a stream to the caller until it ends.
+pub(super) async fn pump(stream: Option<impl AsyncRead + Unpin>, to: ExecOutput, name: Stream) {
+    let Some(mut stream) = stream else { return };
+    let mut buffer = vec![0; 32 * 1024];
+    while let Ok(length) = stream.read(&mut buffer).await {
+        if length == 0 {
+            return;
+        }
+        to.write(name, &buffer[..length]).await;
+    }
+}
+
+/// Waits for pumps that should be about to end.
+pub(super) async fn drain(pumps: &mut tokio::task::JoinSet<()>) {
+    let _ = timeout(DRAIN, async { while pumps.join_next().await.is_some() {} }).await;
+    pumps.abort_all();
+}
+
+/// Ends a command and what is in its group.
+pub(super) fn kill(child: &Child) {
+    let group = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(Pid::from_raw);
+    if let Some(group) = group {
+        // It may have ended a moment ago, which is what was wanted.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
