@@ -72,6 +72,16 @@ pub enum SubjectError {
     /// This program is broken.
     #[error("{0}")]
     Suite(String),
+    /// A variable that the manifest names is not set.
+    #[error(
+        "{path}: the adapter needs the variable {name}, which is not set; set it, or write {name}? in `environment` if it may be missing"
+    )]
+    Unset {
+        /// The file.
+        path: PathBuf,
+        /// The variable.
+        name: String,
+    },
     /// The file is no manifest.
     #[error(
         "{path}:{line}:{column}: {problem}; a manifest has the keys name and adapter (a list: program and arguments), and may have environment (names of variables) and expectations (a path)"
@@ -149,6 +159,7 @@ impl Subject {
             let problem = "name is not made of 1 to 64 letters, digits, -, _, . and +".into();
             return Err(broken(text.find("name").unwrap_or(0), problem));
         }
+        let environment = variables(path, manifest.environment)?;
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
@@ -156,7 +167,7 @@ impl Subject {
         Ok(Self {
             name: manifest.name,
             adapter: manifest.adapter.into_iter().map(OsString::from).collect(),
-            environment: manifest.environment,
+            environment,
             directory: Some(folder.to_owned()),
             expectations: manifest.expectations.map(|file| folder.join(file)),
             arguments: vec!["--subject".into(), path.display().to_string()],
@@ -164,15 +175,23 @@ impl Subject {
     }
 }
 
-impl Subject {
-    /// The variables that the adapter is meant to get and that are not set here. They may be optional, so this is worth a
-    /// word, and no error.
-    #[must_use]
-    pub fn unset(&self) -> Vec<&str> {
-        let names = self.environment.iter().map(String::as_str);
-        names.filter(|name| env::var_os(name).is_none()).collect()
+/// The names of the variables that are needed, checked to be set; one that may be missing is written with a `?` behind it.
+fn variables(path: &Path, names: Vec<String>) -> Result<Vec<String>, SubjectError> {
+    let mut variables = Vec::new();
+    for name in names {
+        let optional = name.strip_suffix('?').map(str::to_owned);
+        if optional.is_none() && env::var_os(&name).is_none() {
+            return Err(SubjectError::Unset {
+                path: path.to_owned(),
+                name,
+            });
+        }
+        variables.push(optional.unwrap_or(name));
     }
+    Ok(variables)
+}
 
+impl Subject {
     fn of_commands(path: &Path, carrier: &[OsString]) -> Result<Self, SubjectError> {
         let catalogue = Catalogue::embedded().map_err(|error| SubjectError::Suite(error.to_string()))?;
         let manifest = manifest::Manifest::load(path, &catalogue)?;
@@ -188,7 +207,7 @@ impl Subject {
                 .cloned()
                 .chain([absolute.clone().into_os_string()])
                 .collect(),
-            environment: manifest.environment,
+            environment: variables(path, manifest.environment)?,
             expectations: manifest
                 .expectations
                 .map(|file| folder.clone().unwrap_or_default().join(file)),

@@ -22,7 +22,7 @@ use super::{
     run::{guard, run_id},
     runtime::block_on,
     signals::EndSignals,
-    subjects::{named, tell_unset, this_program},
+    subjects::{named, this_program},
     usage,
     workspace::{Workspace, obey},
 };
@@ -65,7 +65,6 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
     let contract = arguments.contract.load_valid().map_err(usage)?;
     check_names(&arguments.mutants, &contract).map_err(usage)?;
     let subject = named(&arguments.subject).map_err(usage)?;
-    tell_unset(std::slice::from_ref(&subject));
     let run = run_id();
     let stop = Stop::default();
     let signals = EndSignals::take().map_err(broken)?;

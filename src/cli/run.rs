@@ -35,7 +35,7 @@ use super::{
     list::try_print,
     runtime::block_on,
     signals::EndSignals,
-    subjects::{SubjectArguments, tell_unset, this_program},
+    subjects::{SubjectArguments, this_program},
     usage,
     workspace::{Workspace, obey},
 };
@@ -126,7 +126,6 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         .collect::<Result<Vec<_>, _>>()?;
 
     check_write_expectations(arguments, &subjects)?;
-    tell_unset(&subjects);
 
     let run = run_id();
     let redactor = redactor_of(&subjects);

@@ -6,7 +6,6 @@ use clap::Args;
 use herm_harness::{
     near_miss::hint,
     subject::{Subject, SubjectError},
-    tell::tell,
 };
 
 /// The backends of the executor that can be tested by name.
@@ -91,20 +90,6 @@ fn built_in(name: &str) -> Result<Subject, SubjectError> {
         expectations: None,
         arguments: vec!["--subject".into(), name.into()],
     })
-}
-
-/// Tells which variables that subjects name are not set.
-pub(super) fn tell_unset(subjects: &[Subject]) {
-    for subject in subjects {
-        let unset = subject.unset();
-        if !unset.is_empty() {
-            tell(format_args!(
-                "herm: {} starts without {}, which its manifest names and which is not set here",
-                subject.name,
-                unset.join(", ")
-            ));
-        }
-    }
 }
 
 /// This program, to be started again.

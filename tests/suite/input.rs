@@ -12,6 +12,10 @@ fn each_bad_input_is_2_with_what_and_what_next() {
     place.write("typo.toml", "name = \"x\"\nadaptor = [\"x\"]\n");
     place.write("empty.toml", "name = \"x\"\nadapter = []\n");
     place.write("text.toml", "name is x");
+    place.write(
+        "unset.toml",
+        "name = \"x\"\nadapter = [\"x\"]\nenvironment = [\"HERM_TEST_UNSET\"]\n",
+    );
     place.write("file", "");
     for (line, words) in [
         (
@@ -33,6 +37,11 @@ fn each_bad_input_is_2_with_what_and_what_next() {
             &["empty.toml:2:1", "names no program"],
         ),
         ("run --subject text.toml", &["text.toml:1:"]),
+        (
+            "run --subject unset.toml",
+            &["unset.toml", "HERM_TEST_UNSET", "set it"],
+        ),
+        ("prove --subject unset.toml", &["HERM_TEST_UNSET"]),
         (
             "run --only EXIT-01",
             &["\"EXIT-01\"", "did you mean `EXIT-001`?", "herm list"],
