@@ -84,13 +84,11 @@ fn fail(exit: Exit, message: impl Display) -> ExitCode {
 type Refusal = (Exit, String);
 
 /// What the user has given cannot be used.
-#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err by name")]
 fn usage(error: impl Display) -> Refusal {
     (Exit::Usage, error.to_string())
 }
 
 /// Something of herm itself broke.
-#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err by name")]
 fn broken(error: impl Display) -> Refusal {
     (Exit::Broken, error.to_string())
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use predicates::{prelude::*, str::contains};
 
-use crate::support::Place;
+use crate::support::{HERM, Place};
 
 const SECRET: &str = "correct-horse-battery-staple";
 
@@ -69,4 +69,29 @@ fn a_secret_that_is_too_short_to_be_found_is_told() {
         .assert()
         .code(4)
         .stderr(contains("MY_TOKEN is too short"));
+}
+
+#[test]
+fn a_variable_that_may_be_missing_may_be_missing() {
+    let place = Place::new();
+    place.script(
+        "mine",
+        &format!("env > variables; exec '{HERM}' adapter --backend local"),
+    );
+    place.write(
+        "mine.toml",
+        "name = \"mine\"\nadapter = [\"./mine\"]\nenvironment = [\"MY_TOKEN?\"]\n",
+    );
+    for (value, set) in [(None, false), (Some("correct-horse"), true)] {
+        let mut command = place.herm("run --only EXIT-002 --subject mine.toml");
+        command
+            .env_remove("MY_TOKEN")
+            .envs(value.map(|value| ("MY_TOKEN", value)));
+        command.assert().code(0);
+        let variables = fs::read_to_string(place.path("variables")).unwrap();
+        assert_eq!(
+            variables.lines().any(|line| line == "MY_TOKEN=correct-horse"),
+            set
+        );
+    }
 }

@@ -172,7 +172,7 @@ impl<A: Adapter> Adapter for std::sync::Arc<A> {
     }
 
     async fn shutdown(&self) {
-        (**self).shutdown().await
+        (**self).shutdown().await;
     }
 }
 

@@ -40,7 +40,7 @@ use super::{
 const OPERATION: Duration = Duration::from_secs(30);
 
 /// How long opening may take when the manifest does not say.
-const OPEN: Duration = Duration::from_secs(60);
+const OPEN: Duration = Duration::from_mins(1);
 
 /// An adapter for the backend of a manifest.
 pub struct ManifestAdapter {

@@ -72,25 +72,23 @@ pub(super) async fn output(
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let work = async {
         let feed = feed_all(stdin, input.unwrap_or_default());
-        let (_, read_out, read_err) =
+        let ((), read_out, read_err) =
             tokio::join!(feed, read_all(out, &mut stdout), read_all(err, &mut stderr));
         read_out.and(read_err)?;
         child.wait().await
     };
-    match timeout(within, work).await {
-        Ok(status) => Ok(Output {
+    if let Ok(status) = timeout(within, work).await {
+        return Ok(Output {
             code: status?.code(),
             stdout,
             stderr,
-        }),
-        Err(_) => {
-            kill(&child);
-            Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                format!("it did not end within {} s", within.as_secs()),
-            ))
-        }
+        });
     }
+    kill(&child);
+    Err(io::Error::new(
+        io::ErrorKind::TimedOut,
+        format!("it did not end within {} s", within.as_secs()),
+    ))
 }
 
 async fn feed_all(stdin: Option<ChildStdin>, input: ByteString) {

@@ -216,17 +216,14 @@ fn fill(
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         filled.extend_from_slice(before.as_bytes());
-        match after.split_once('}').filter(|(name, _)| is_name(name)) {
-            Some((name, after)) => {
-                if let Some(value) = record.get(name).or_else(|| one.get(name)) {
-                    filled.extend_from_slice(value.as_bytes());
-                }
-                rest = after;
+        if let Some((name, after)) = after.split_once('}').filter(|(name, _)| is_name(name)) {
+            if let Some(value) = record.get(name).or_else(|| one.get(name)) {
+                filled.extend_from_slice(value.as_bytes());
             }
-            None => {
-                filled.push(b'{');
-                rest = after;
-            }
+            rest = after;
+        } else {
+            filled.push(b'{');
+            rest = after;
         }
     }
     filled.extend_from_slice(rest.as_bytes());

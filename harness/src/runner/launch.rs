@@ -70,6 +70,6 @@ fn listener(options: &RunOptions) -> Option<Arc<Listener>> {
     let listener = options.listener.clone()?;
     let redactor = options.redactor.clone();
     Some(Arc::new(move |line: &str| {
-        listener(&shorten(&redactor.text(line), LINE))
+        listener(&shorten(&redactor.text(line), LINE));
     }))
 }

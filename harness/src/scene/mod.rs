@@ -135,6 +135,10 @@ impl Scene {
     }
 
     /// A word that no other scenario has, and that is no part of another such word.
+    #[expect(
+        clippy::unused_self,
+        reason = "a scenario asks its scene for whatever it uses"
+    )]
     pub(crate) fn token(&mut self) -> String {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::SeqCst);
