@@ -68,8 +68,9 @@ Feature: ERROR: an error names the thing and the way out
   Scenario: A deadline that is no length of time is refused
     A deadline of minus one must not mean anything by accident (https://github.com/langchain-ai/deepagents/pull/1558).
     Given an open sandbox
-    When a command is requested with a deadline of minus one
+    When a command that leaves a mark is requested with a deadline of minus one
     Then the call is refused as an invalid argument
+    And the mark is not there
 
   @id:ERROR-006 @should @since:0.1 @profile:core @mutant:keeps-the-way-out-to-itself
   Scenario: An error says what the caller can do

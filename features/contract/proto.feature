@@ -46,7 +46,7 @@ Feature: PROTO: both sides understand each other, now and later
     Then it is answered with an error that names no request
     And the sandbox still runs commands
 
-  @id:PROTO-006 @must @since:0.1 @profile:core @mutant:one-request-at-a-time
+  @id:PROTO-006 @must @since:0.1 @profile:core @needs:concurrency @mutant:one-request-at-a-time
   Scenario: A request is answered while a command runs
     A frozen helper held a lock, and listing or using any other sandbox hung (https://github.com/docker/sbx-releases/issues/163).
     Given an open sandbox

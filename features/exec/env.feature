@@ -38,6 +38,7 @@ Feature: ENV: a command sees the variables it was given, and no secrets
       | OPENAI_API_KEY        |
       | AWS_SECRET_ACCESS_KEY |
       | HERM_CANARY_TOKEN     |
+      | HARMLESS_LOOKING_NAME |
 
   @id:ENV-004 @must @since:0.1 @profile:core @fresh @needs:env @mutant:sandbox-variables-win
   Scenario: A variable of a command wins over one of the sandbox

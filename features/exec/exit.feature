@@ -84,3 +84,10 @@ Feature: EXIT: how a command ended is told as it was
       | empty           |
       | only a comment  |
       | only blank lines |
+
+  @id:EXIT-009 @must @since:0.1 @profile:core @needs:signal @mutant:swallows-signals
+  Scenario: A signal that the caller sends reaches the command
+    The engine had no call to signal a running command, and signals to its client never reached it (https://github.com/moby/moby/issues/35703).
+    Given an open sandbox
+    When a command that exits with code 3 on signal 10 is sent that signal
+    Then the outcome is exited with code 3

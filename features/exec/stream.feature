@@ -35,8 +35,8 @@ Feature: STREAM: output arrives as it was written
   Scenario: Output arrives while the command runs
     Silence until the end cannot be told from a hang (https://github.com/SWE-agent/SWE-ReX/issues/9).
     Given an open sandbox
-    When a command prints "first\n" and then waits to be ended
-    Then "first\n" has arrived while it waits
+    When a command prints "first" and then waits to be ended
+    Then "first" has arrived while it waits
 
   @id:STREAM-005 @must @since:0.1 @profile:core @mutant:loses-the-tail
   Scenario: A megabyte arrives whole although the command ends at once
@@ -62,7 +62,7 @@ Feature: STREAM: output arrives as it was written
     Then the total of standard output is 1048576 bytes
     And the total of standard error is 1048576 bytes
 
-  @id:STREAM-008 @must @since:0.1 @profile:core @mutant:mixes-up-commands
+  @id:STREAM-008 @must @since:0.1 @profile:core @needs:concurrency @mutant:mixes-up-commands
   Scenario: Commands that run at the same time get their own output
     Parallel commands were answered with each other's errors (https://github.com/bytedance/deer-flow/issues/1433).
     Given an open sandbox

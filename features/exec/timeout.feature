@@ -71,6 +71,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     Given an open sandbox
     When a command keeps a beat and floods a caller that takes nothing, until its deadline of 1 second
     Then the beat stops within 2 seconds after the deadline
+    And the command is answered as timed out
 
   @id:TIMEOUT-011 @must @since:0.1 @profile:core @needs:cancel @mutant:cancel-is-a-deadline @mutant:cancel-ends-only-the-call
   Scenario: A command that its caller cancels is dead and told as cancelled

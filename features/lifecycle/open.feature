@@ -47,3 +47,9 @@ Feature: OPEN: a sandbox is ready when it is there
     Given an open sandbox
     When the sandbox is inspected
     Then it is described as running, under its own id, with the directory that commands start in
+
+  @id:OPEN-008 @must @since:0.1 @profile:core @fresh @mutant:tells-another-directory
+  Scenario: The directory that is told at opening is where commands start
+    A directory that could not be entered gave a warning, and the command ran elsewhere (https://github.com/apptainer/singularity/issues/2778).
+    Given an open sandbox
+    Then the directory that it told, if it told one, is where commands start

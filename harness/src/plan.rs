@@ -29,6 +29,14 @@ pub enum SelectionError {
         /// What may have been meant.
         hint: String,
     },
+    /// No requirement is in the profile.
+    #[error(
+        "no requirement is in the profile {profile:?} yet; `herm list --json` tells the profiles of each"
+    )]
+    EmptyProfile {
+        /// What was asked for.
+        profile: String,
+    },
     /// There is no such profile.
     #[error("there is no profile {profile:?}{hint}; there are {}", known.join(", "))]
     NoSuchProfile {
@@ -76,6 +84,15 @@ impl Selection {
                     known,
                 });
             }
+            if !contract
+                .requirements
+                .iter()
+                .any(|requirement| requirement.profiles.contains(profile))
+            {
+                return Err(SelectionError::EmptyProfile {
+                    profile: profile.clone(),
+                });
+            }
         }
         Ok(())
     }
@@ -98,12 +115,13 @@ impl Selection {
 }
 
 fn matches(pattern: &str, requirement: &Requirement) -> bool {
+    let pattern = pattern.to_uppercase();
     match pattern.split_once('*') {
         Some((head, tail)) => {
             let id = &requirement.id;
             id.len() >= head.len() + tail.len() && id.starts_with(head) && id.ends_with(tail)
         }
-        None => requirement.id == pattern || requirement.chapter == pattern,
+        None => requirement.id == pattern || requirement.chapter == pattern.as_str(),
     }
 }
 

@@ -156,7 +156,7 @@ impl Exit {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Conformant => "no MUST is broken",
+            Self::Conformant => "every MUST that was tested is kept, or is a known failure",
             Self::NotConformant => "a MUST is not kept, or an expectation is stale",
             Self::Usage => "the command line or a file that it names cannot be used",
             Self::NothingRan => "nothing ran",

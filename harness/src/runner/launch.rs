@@ -26,7 +26,12 @@ const PASSED: [&str; 10] = [
 ];
 
 /// Names under which every adapter is given a secret that no command may see, unless the subject needs the real one.
-pub const CANARIES: [&str; 3] = ["AWS_SECRET_ACCESS_KEY", "HERM_CANARY_TOKEN", "OPENAI_API_KEY"];
+pub const CANARIES: [&str; 4] = [
+    "AWS_SECRET_ACCESS_KEY",
+    "HARMLESS_LOOKING_NAME",
+    "HERM_CANARY_TOKEN",
+    "OPENAI_API_KEY",
+];
 
 /// Characters of a line of the conversation that are told.
 const LINE: usize = 480;

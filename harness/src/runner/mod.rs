@@ -36,6 +36,9 @@ use crate::{
 
 pub use launch::CANARIES;
 
+/// At most so many requirements at the same time, whatever a subject declares.
+const MOST_AT_ONCE: u32 = 64;
+
 /// How long a subject may look for what is missing.
 const PREFLIGHT: Duration = Duration::from_mins(1);
 
@@ -198,7 +201,7 @@ fn info_of(subject: &Subject, worker: &Worker) -> SubjectInfo {
         emulated: initialized.emulated,
         capabilities: initialized.capabilities,
         choices: initialized.choices,
-        parallelism: initialized.parallelism.max(1),
+        parallelism: initialized.parallelism.clamp(1, MOST_AT_ONCE),
     }
 }
 

@@ -11,6 +11,9 @@ use crate::step::StepResult;
 /// The time between two bytes.
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// How long after the first look a second one tells late from never.
+const LATER: Duration = Duration::from_millis(200);
+
 /// Beats after which a worker ends by itself, so that nothing that a broken subject leaves behind lives for long.
 const MOST: u32 = 800;
 
@@ -95,10 +98,17 @@ impl Scene {
         let beat = self.the_beat()?;
         let living = processes_with(&beat.token).await;
         if !living.is_empty() {
-            let living = describe(&living);
+            let seen = describe(&living);
+            tokio::time::sleep(LATER).await;
+            let later = if processes_with(&beat.token).await.is_empty() {
+                "gone; answer only when every process has been seen to be gone"
+            } else {
+                "still there"
+            };
+            let seen = format!("still running: {seen}; {} ms later: {later}", LATER.as_millis());
             return Err(Failure::failed(
                 "every process of the command to have ended",
-                format!("still running: {living}"),
+                seen,
             ));
         }
         if !beat.reachable {

@@ -107,24 +107,27 @@ fn known_choices(scene: &Scene) -> StepResult {
 
 fn complete_choices(scene: &Scene) -> StepResult {
     let introduction = introduction(scene)?;
-    for (name, choice) in catalogue()?.choices {
-        let called_for = choice
-            .needs
+    let called_for = |needs: &Option<String>| {
+        needs
             .as_ref()
-            .is_none_or(|needs| introduction.capabilities.contains(needs));
-        if called_for && !introduction.choices.contains_key(&name) {
-            let because = choice
-                .needs
-                .map(|needs| format!(", since {needs} is declared"))
-                .unwrap_or_default();
-            let seen = format!("there is none; {}", choice.explains);
-            return Err(Failure::failed(
-                format!("a variant of the choice {name}{because}"),
-                seen,
-            ));
-        }
+            .is_none_or(|needs| introduction.capabilities.contains(needs))
+    };
+    let missing: Vec<String> = catalogue()?
+        .choices
+        .into_iter()
+        .filter(|(name, choice)| called_for(&choice.needs) && !introduction.choices.contains_key(name))
+        .map(|(name, choice)| {
+            format!(
+                "{name} ({})",
+                choice.values.into_keys().collect::<Vec<_>>().join(" | ")
+            )
+        })
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let expected = format!("in `choices` of the answer to initialize: {}", missing.join(", "));
+    Err(Failure::failed(expected, "none of these"))
 }
 
 async fn run_with(scene: &mut Scene, option: &str) -> StepResult {

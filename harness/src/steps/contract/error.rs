@@ -64,10 +64,11 @@ pub(super) fn register(steps: &mut StepList) {
             |scene, arguments| Box::pin(async move { run_with_nul(scene, arguments.words(0)?).await }),
         )
         .when(
-            "a command is requested with a deadline of minus one",
+            "a command that leaves a mark is requested with a deadline of minus one",
             |scene, _| {
                 Box::pin(async {
-                    let params = scene.command("true").await?;
+                    let mark = new_mark(scene).await?;
+                    let params = scene.command(mark).await?;
                     call_changed(scene, &params, |params| params["timeout_ms"] = (-1).into()).await
                 })
             },

@@ -81,9 +81,19 @@ async fn start_long(scene: &mut Scene) -> StepResult {
     let patience = scene.patience();
     let params = scene.command("echo running; sleep 20").await?;
     let mut exec = scene.start(&params).await?;
-    exec.wait_until(patience, |record| !record.pieces.is_empty())
+    match exec
+        .wait_until(patience, |record| !record.pieces.is_empty())
         .await
-        .map_err(|fault| Failure::from(fault).while_preparing())?;
+    {
+        Err(Fault::Hung { within, .. }) => {
+            let expected = format!("the output of a running command within {} s", within.as_secs());
+            return Err(Failure::failed(
+                expected,
+                "none; the command itself runs for 20 s",
+            ));
+        }
+        other => other?,
+    }
     scene.running.push(exec);
     Ok(())
 }

@@ -45,6 +45,12 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.run(&params).await
             })
         })
+        .when(
+            "a command that exits with code {int} on signal {int} is sent that signal",
+            |scene, arguments| {
+                Box::pin(async move { send_signal(scene, arguments.int(0)?, arguments.int(1)?).await })
+            },
+        )
         .when("a command that is {words} is run", |scene, arguments| {
             Box::pin(async move {
                 let text = match arguments.words(0)? {
@@ -74,4 +80,22 @@ fn names_program(scene: &Scene) -> StepResult {
         format!("a message that names {NO_PROGRAM}"),
         show(&said),
     ))
+}
+
+async fn send_signal(scene: &mut Scene, code: u8, signal: i32) -> StepResult {
+    let patience = scene.patience();
+    let text = format!(
+        "trap 'exit {code}' {signal}; echo ready; i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done"
+    );
+    let params = scene.command(text).await?;
+    let mut exec = scene.start(&params).await?;
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
+    let sent = exec.signal(signal, patience).await;
+    if scene.answer(sent)?.is_none() {
+        return Err(scene.refusal()?.clone().into());
+    }
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use herm_protocol::exec::{Stdin, Stream};
+use herm_protocol::exec::{Capture, Stdin, Stream};
 
 use crate::{
     scene::{Failure, Scene, shell},
@@ -15,12 +15,25 @@ pub(super) fn register(steps: &mut StepList) {
         .when("a command counts its input", |scene, _| {
             Box::pin(run_with(scene, "wc -c", Stdin::None))
         })
-        .when("a command counts its input of {int} bytes", |scene, arguments| {
-            Box::pin(async move {
-                let data = shell::numbered_bytes(arguments.int(0)?).into();
-                run_with(scene, "wc -c", Stdin::Bytes { data }).await
-            })
-        })
+        .when(
+            "a command repeats its input of {int} bytes to a caller that wants only its digest",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let data = shell::numbered_bytes(arguments.int(0)?);
+                    let mut params = scene.command("cat").await?;
+                    params.stdin = Stdin::Bytes {
+                        data: data.clone().into(),
+                    };
+                    params.capture = Some(Capture {
+                        head: 0,
+                        tail: 0,
+                        digest: true,
+                    });
+                    scene.notes.content = Some(data);
+                    scene.run(&params).await
+                })
+            },
+        )
         .then("it has counted {int} bytes", |scene, arguments| {
             Box::pin(async move { counted(scene, arguments.words(0)?) })
         })

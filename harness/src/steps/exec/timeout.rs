@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use herm_protocol::client::{Exec, Fault};
+use herm_protocol::{
+    client::{Exec, Fault},
+    exec::Outcome,
+};
 
 use crate::{
     scene::{Failure, Scene, processes_with, shell},
     step::{StepList, StepResult},
+    steps::general::expect_outcome,
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -30,6 +34,7 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the beat stops within {int} seconds after the deadline", |scene, arguments| {
             Box::pin(async move { stops_within(scene, Duration::from_secs(arguments.int(0)?)).await })
         })
+        .then("the command is answered as timed out", |scene, _| Box::pin(answered_as_timed_out(scene)))
         .when("a command with a deadline of {int} seconds {words}", |scene, arguments| {
             Box::pin(async move {
                 let text = text_in_words(arguments.words(1)?)?;
@@ -122,4 +127,15 @@ async fn cancel(scene: &mut Scene) -> StepResult {
 async fn cancelled(exec: Exec, patience: Duration) -> Result<herm_protocol::client::ExecRecord, Failure> {
     exec.cancel(patience).await?;
     exec.wait(patience).await.map_err(|fault: Fault| fault.into())
+}
+
+async fn answered_as_timed_out(scene: &mut Scene) -> StepResult {
+    let within = scene.scaled(Duration::from_secs(3));
+    let Some(mut exec) = scene.running.pop() else {
+        return Err(Failure::suite("no command runs"));
+    };
+    exec.grants = true;
+    let record = exec.wait(within).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    expect_outcome(scene, &Outcome::TimedOut)
 }

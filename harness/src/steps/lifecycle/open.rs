@@ -49,6 +49,10 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.run(&params).await
             })
         })
+        .then(
+            "the directory that it told, if it told one, is where commands start",
+            |scene, _| Box::pin(told_directory(scene)),
+        )
         .then("no more sandboxes are listed than before", |scene, _| {
             Box::pin(as_many_as_before(scene))
         })
@@ -219,4 +223,21 @@ pub(super) async fn file_in_first(scene: &mut Scene) -> StepResult {
     };
     scene.own.extend(second);
     left
+}
+
+async fn told_directory(scene: &mut Scene) -> StepResult {
+    let Some(told) = scene.sandbox().await?.opened.cwd else {
+        return Ok(());
+    };
+    let start = scene.observe("pwd -P").await?;
+    let real = scene
+        .observe(format!("cd {} && pwd -P", shell::word(told.as_bytes())))
+        .await?;
+    if real == start {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("commands to start in {told:?}"),
+        start.escape_ascii().to_string(),
+    ))
 }
