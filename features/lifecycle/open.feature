@@ -28,7 +28,7 @@ Feature: OPEN: a sandbox is ready when it is there
     And a command prints its working directory
     Then it is the root directory
 
-  @id:OPEN-005 @must @since:0.1 @profile:core @fresh @needs:list @mutant:lists-what-was-never-made
+  @id:OPEN-005 @must @since:0.1 @profile:core @fresh @serial @needs:list @mutant:lists-what-was-never-made
   Scenario: An opening that fails leaves no sandbox
     A failing start step left more than a hundred orphans in three days (https://github.com/NousResearch/hermes-agent/issues/7439).
     When a sandbox is opened with a variable that has no name

@@ -49,6 +49,8 @@ pub struct Requirement {
     pub fresh: bool,
     /// Whether it wants an adapter process of its own.
     pub alone: bool,
+    /// Whether nothing else may run at the same time.
+    pub serial: bool,
     /// The feature file, relative to the folder of features.
     pub file: String,
     /// The line of its title.

@@ -76,6 +76,7 @@ fn requirement(
         mutants: Vec::new(),
         fresh: false,
         alone: false,
+        serial: false,
         file: file.to_owned(),
         line,
         rows: Vec::new(),
@@ -93,6 +94,7 @@ fn requirement(
             "mutant" => found.mutants.push(value.to_owned()),
             "fresh" => found.fresh = true,
             "alone" => found.alone = true,
+            "serial" => found.serial = true,
             _ => report(format!("has the unknown tag @{tag}")),
         }
     }

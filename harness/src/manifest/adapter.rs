@@ -23,7 +23,12 @@ use herm_protocol::{
         SandboxSpec, SandboxState, Variable,
     },
 };
-use tokio::{io::AsyncWriteExt as _, process::Child, sync::Notify, task::JoinSet};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::Child,
+    sync::{Notify, watch},
+    task::JoinSet,
+};
 
 use super::{
     Manifest, Template, Values,
@@ -414,16 +419,19 @@ impl Adapter for ManifestAdapter {
             Err(error) => return Ok(not_started(&error).into()),
         };
         execution.output.started().await;
+        let (ended, told) = watch::channel(false);
         let mut pumps = JoinSet::new();
         pumps.spawn(run::pump(
             child.stdout.take(),
             execution.output.clone(),
             Stream::Stdout,
+            told.clone(),
         ));
         pumps.spawn(run::pump(
             child.stderr.take(),
             execution.output.clone(),
             Stream::Stderr,
+            told,
         ));
         let feeder = tokio::spawn(feed(child.stdin.take(), params.stdin, execution.input));
         let outcome = tokio::select! {
@@ -434,7 +442,9 @@ impl Adapter for ManifestAdapter {
             },
             () = over => lost(&mut child).await,
         };
-        run::drain(&mut pumps).await;
+        // Pumps that have ended already do not listen any more.
+        let _ = ended.send(true);
+        run::drain(&mut pumps, outcome == Outcome::SandboxLost).await;
         feeder.abort();
         Ok(outcome.into())
     }

@@ -7,10 +7,12 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     process::{Child, ChildStdin, Command},
+    sync::watch,
+    task::JoinSet,
     time::timeout,
 };
 
-/// How long output is read after the command has ended, in case something else still holds its pipes.
+/// How long a stream may be silent, after the command has ended, before it is given up: something else holds its pipe.
 const DRAIN: Duration = Duration::from_millis(300);
 
 /// What a short command has done.
@@ -103,22 +105,42 @@ async fn read_all(stream: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) ->
     }
 }
 
-/// Takes a stream to the caller until it ends.
-pub(super) async fn pump(stream: Option<impl AsyncRead + Unpin>, to: ExecOutput, name: Stream) {
+/// Takes a stream to the caller until it ends, or is silent for a while after the command has ended. What was read is
+/// delivered however long the caller takes.
+pub(super) async fn pump(
+    stream: Option<impl AsyncRead + Unpin>,
+    to: ExecOutput,
+    name: Stream,
+    mut ended: watch::Receiver<bool>,
+) {
     let Some(mut stream) = stream else { return };
     let mut buffer = vec![0; 32 * 1024];
-    while let Ok(length) = stream.read(&mut buffer).await {
-        if length == 0 {
-            return;
+    loop {
+        let read = if *ended.borrow_and_update() {
+            timeout(DRAIN, stream.read(&mut buffer)).await.unwrap_or(Ok(0))
+        } else {
+            tokio::select! {
+                biased;
+                read = stream.read(&mut buffer) => read,
+                _ = ended.changed() => continue,
+            }
+        };
+        match read {
+            Ok(0) | Err(_) => return,
+            Ok(length) => to.write(name, &buffer[..length]).await,
         }
-        to.write(name, &buffer[..length]).await;
     }
 }
 
-/// Waits for pumps that should be about to end.
-pub(super) async fn drain(pumps: &mut tokio::task::JoinSet<()>) {
-    let _ = timeout(DRAIN, async { while pumps.join_next().await.is_some() {} }).await;
-    pumps.abort_all();
+/// Waits for pumps: for as long as the caller takes, or, when the sandbox is lost, for a moment.
+pub(super) async fn drain(pumps: &mut JoinSet<()>, lost: bool) {
+    let all = async { while pumps.join_next().await.is_some() {} };
+    if lost {
+        let _ = timeout(DRAIN, all).await;
+        pumps.abort_all();
+    } else {
+        all.await;
+    }
 }
 
 /// Ends a command and what is in its group.

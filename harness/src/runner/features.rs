@@ -66,6 +66,10 @@ impl Features {
                 *rows.entry(requirement.id.clone()).or_default() += 1;
                 let mut scenario = row.scenario.clone();
                 scenario.tags = vec![format!("id:{}", requirement.id)];
+                // Cucumber runs what has this tag by itself.
+                scenario
+                    .tags
+                    .extend(requirement.serial.then(|| "serial".to_owned()));
                 scenario
                     .tags
                     .extend(row.example.as_ref().map(|example| format!("example:{example}")));
