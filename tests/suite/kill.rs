@@ -207,3 +207,16 @@ fn what_a_run_without_its_janitor_leaves_can_be_cleaned() {
         .stdout(contains("no run has left anything"));
     place.becomes_clean();
 }
+
+#[test]
+fn an_adapter_that_leaves_very_many_processes_behind_holds_nobody_up() {
+    let place = Place::new();
+    let script = "i=0; while [ $i -lt 200 ]; do setsid sleep 300 & i=$((i + 1)); done";
+    let adapter = place.script("litters", script);
+    let start = Instant::now();
+    place
+        .run("run --only EXIT-002 --adapter", &[adapter.to_str().unwrap()])
+        .code(4);
+    assert!(start.elapsed().as_secs() < 60);
+    place.becomes_clean();
+}

@@ -19,6 +19,10 @@ pub(super) fn end_all() -> io::Result<u32> {
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+        // Whatever has ended besides, before all processes of the machine are looked through again.
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {
+            ended += 1;
+        }
     }
 }
 
