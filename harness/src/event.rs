@@ -102,6 +102,9 @@ pub struct SubjectInfo {
     pub capabilities: Vec<String>,
     /// Which variants it declares.
     pub choices: BTreeMap<String, String>,
+    /// What of its capabilities no requirement of the suite looks at yet: nothing is said of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untested: Vec<String>,
     /// How many requirements it is tested on at the same time.
     #[serde(default)]
     pub parallelism: u32,

@@ -115,7 +115,12 @@ pub async fn prove(
     mutate: impl Fn(&str) -> Subject,
     progress: impl Fn(&MutantProof),
 ) -> Result<Proof, ProofError> {
-    let sound = verdicts(contract, subject, &options.run, Selection::default()).await?;
+    // One that is green at the second try is green enough here: what is proved are the checks, and not the subject.
+    let patient = RunOptions {
+        retries: 1,
+        ..options.run.clone()
+    };
+    let sound = verdicts(contract, subject, &patient, Selection::default()).await?;
     let red: Vec<String> = sound
         .iter()
         .filter(|(_, (verdict, _))| is_noticed(*verdict))
@@ -129,7 +134,7 @@ pub async fn prove(
     }
     let passed: BTreeSet<String> = sound
         .into_iter()
-        .filter(|(_, (verdict, _))| *verdict == Verdict::Passed)
+        .filter(|(_, (verdict, _))| matches!(verdict, Verdict::Passed | Verdict::Flaky))
         .map(|(id, _)| id)
         .collect();
 
@@ -207,12 +212,46 @@ async fn prove_one(
                 .filter(|id| noticed(id) && !mutant.kills.contains(id) && !mutant.may.contains(id))
                 .cloned()
                 .collect();
-            let seen_of = |id: &String| verdicts.get(id).map(|(_, seen)| (id.clone(), seen.clone()));
-            proof.seen = proof.collateral.iter().filter_map(seen_of).collect();
+            let (collateral, seen) = look_again(contract, mutated, options, proof.collateral).await;
+            (proof.collateral, proof.seen) = (collateral, seen);
         }
         Err(failure) => proof.broken = Some(failure.to_string()),
     }
     Some(proof)
+}
+
+/// What is red besides is tried a second time: only what is red again was turned red by the mutant, and not by a moment's
+/// load on this machine.
+async fn look_again(
+    contract: &Contract,
+    mutated: &Subject,
+    options: &ProofOptions,
+    collateral: Vec<String>,
+) -> (Vec<String>, BTreeMap<String, String>) {
+    if collateral.is_empty() {
+        return (Vec::new(), BTreeMap::new());
+    }
+    let selection = Selection {
+        only: collateral.clone(),
+        profiles: Vec::new(),
+    };
+    let again = match verdicts(contract, mutated, &options.run, selection).await {
+        Ok(again) => again,
+        Err(failure) => {
+            let seen = collateral
+                .iter()
+                .map(|id| (id.clone(), format!("not tried again: {failure}")))
+                .collect();
+            return (collateral, seen);
+        }
+    };
+    let noticed = |id: &String| again.get(id).is_some_and(|(verdict, _)| is_noticed(*verdict));
+    let collateral: Vec<String> = collateral.into_iter().filter(noticed).collect();
+    let seen = collateral
+        .iter()
+        .filter_map(|id| again.get(id).map(|(_, seen)| (id.clone(), seen.clone())))
+        .collect();
+    (collateral, seen)
 }
 
 /// The chapters of what a mutant kills, and the sentinels.

@@ -13,12 +13,12 @@ fn a_green_run_is_0_and_its_four_reports_agree() {
     let seen = place
         .run("run --subject local --only EXIT-001,OPEN-002", &[])
         .code(0);
-    seen.stdout(contains("local  conformant").and(contains("exit 0")))
+    seen.stdout(contains("local  kept, of what was selected").and(contains("exit 0")))
         .stderr("");
     let report = place.report();
     assert_eq!(report["complete"], true);
     assert_eq!(report["subjects"][0]["name"], "local");
-    assert_eq!(report["subjects"][0]["result"], "conformant");
+    assert_eq!(report["subjects"][0]["result"], "selection_kept");
     for (id, expected) in [
         ("EXIT-001", "passed"),
         ("OPEN-002", "passed"),
@@ -32,7 +32,7 @@ fn a_green_run_is_0_and_its_four_reports_agree() {
     let rows = report["subjects"][0]["requirements"].as_array().unwrap().len();
     assert_eq!((junit.tests, junit.failures, junit.errors), (rows, 0, 0));
     let summary = fs::read_to_string(folder.join("summary.md")).unwrap();
-    assert!(summary.contains("conformant"), "{summary}");
+    assert!(summary.contains("kept, of what was selected"), "{summary}");
     let events = fs::read_to_string(folder.join("events.jsonl")).unwrap();
     let events: Vec<Value> = events
         .lines()
@@ -122,9 +122,9 @@ fn the_worst_of_several_subjects_counts() {
     assert_eq!(
         serde_json::to_value(results).unwrap(),
         serde_json::json!([
-            ["local", "conformant"],
+            ["local", "selection_kept"],
             ["broken", "broken"],
-            ["local-2", "conformant"]
+            ["local-2", "selection_kept"]
         ])
     );
 }

@@ -143,6 +143,24 @@ impl Contract {
         )
     }
 
+    /// Declared capabilities that no requirement needs: a claim that this suite cannot look at yet.
+    #[must_use]
+    pub fn untested(&self, declared: &Declared) -> Vec<String> {
+        let rows = self.requirements.iter().flat_map(|requirement| &requirement.rows);
+        let needs = self
+            .requirements
+            .iter()
+            .flat_map(|requirement| &requirement.needs);
+        let needs: Vec<&Need> = needs.chain(rows.flat_map(|row| &row.needs)).collect();
+        let tested = |name: &String| needs.iter().any(|need| **need == Need::Capability(name.clone()));
+        declared
+            .capabilities
+            .iter()
+            .filter(|name| !tested(name))
+            .cloned()
+            .collect()
+    }
+
     /// The requirement of an id.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<&Requirement> {

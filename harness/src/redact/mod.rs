@@ -269,7 +269,7 @@ fn replaced(text: &str, spans: &[Span<'_>]) -> String {
 fn is_field(name: &str) -> bool {
     const FIELDS: &str = "backend broken capabilities certify chapter choices detail duration_ms emulated event example expected \
                           format homepage id interrupted kind level location mode name note parallelism reason reproduce \
-                          rows run seen skipped started step subject suite_version title transcript verdict version why";
+                          rows run seen skipped started step subject suite_version title transcript untested verdict version why";
     FIELDS.split(' ').any(|field| field == name)
 }
 

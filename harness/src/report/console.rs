@@ -186,11 +186,24 @@ impl Console {
                 line.push_str(&shorten(&visible(part), 40));
             }
         }
-        let left = rows.len() - count;
-        let left = if left == 0 {
+        let skipped = |verdict: Verdict, words: &str| {
+            let number = rows.iter().filter(|row| row.skipped == Some(verdict)).count();
+            if number == 0 {
+                String::new()
+            } else {
+                format!(", {number} {words}")
+            }
+        };
+        let left = skipped(Verdict::Unsupported, "need what is not declared")
+            + &skipped(Verdict::Disabled, "not selected");
+        let untested = if subject.untested.is_empty() {
             String::new()
         } else {
-            format!(", {left} do not apply")
+            let names = shorten(&visible(&subject.untested.join(", ")), LINE);
+            format!(
+                "declared, but not looked at by this suite yet: {names}
+"
+            )
         };
         let gap = if std::mem::take(&mut self.after_block) {
             "\n"
@@ -198,7 +211,8 @@ impl Console {
             ""
         };
         format!(
-            "{gap}{line}: {count} of {} requirements to test{left}, {} at a time\n",
+            "{gap}{line}: {count} of {} requirements to test{left}, {} at a time
+{untested}",
             rows.len(),
             subject.parallelism.max(1)
         )

@@ -84,8 +84,10 @@ fn meaning(report: &Report, exit: Exit, options: ConsoleOptions) -> String {
 
 fn style(result: SubjectResult) -> Style {
     match result {
-        SubjectResult::Conformant => Style::new().green(),
-        SubjectResult::Partial | SubjectResult::NothingRan => Style::new().yellow(),
+        SubjectResult::Conformant | SubjectResult::SelectionKept => Style::new().green(),
+        SubjectResult::Partial | SubjectResult::Interrupted | SubjectResult::NothingRan => {
+            Style::new().yellow()
+        }
         SubjectResult::NotConformant | SubjectResult::Broken => Style::new().red(),
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn info(name: &str) -> SubjectInfo {
         emulated: false,
         capabilities: vec!["timeout".into(), "kill".into()],
         choices: BTreeMap::from([("kill_scope".into(), "tree".into())]),
+        untested: Vec::new(),
         parallelism: 4,
     }
 }

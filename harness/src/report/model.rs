@@ -92,10 +92,14 @@ pub struct RequirementReport {
 pub enum SubjectResult {
     /// Every MUST that applies is kept.
     Conformant,
+    /// Every MUST that was selected is kept; of the others nothing is said.
+    SelectionKept,
     /// As conformant, but for MUSTs whose failure the expectation file knows.
     Partial,
     /// A MUST is not kept or could not be tried, or an expectation is stale.
     NotConformant,
+    /// The run was interrupted before everything was tested; what was tested is kept.
+    Interrupted,
     /// The suite or the adapter broke; nothing can be said.
     Broken,
     /// No requirement was tested.
@@ -108,7 +112,9 @@ impl SubjectResult {
     pub fn label(self) -> &'static str {
         match self {
             Self::Conformant => "conformant",
+            Self::SelectionKept => "kept, of what was selected",
             Self::Partial => "partial",
+            Self::Interrupted => "interrupted",
             Self::NotConformant => "not conformant",
             Self::Broken => "broken",
             Self::NothingRan => "nothing ran",
@@ -126,7 +132,17 @@ impl SubjectResult {
         match worst(rows, certify) {
             Exit::Broken => Self::Broken,
             Exit::Conformant if rows.iter().any(known) => Self::Partial,
+            Exit::Conformant if rows.iter().any(|row| row.verdict == Verdict::Disabled) => {
+                Self::SelectionKept
+            }
             Exit::Conformant => Self::Conformant,
+            _ if rows
+                .iter()
+                .filter(|row| row.counts(certify))
+                .all(RequirementReport::was_cut_off) =>
+            {
+                Self::Interrupted
+            }
             _ => Self::NotConformant,
         }
     }

@@ -54,11 +54,11 @@ pub fn summary(report: &Report) -> String {
 
 fn head(page: &mut String, subject: &SubjectReport) {
     let mark = match subject.result {
-        SubjectResult::Conformant => "✅",
+        SubjectResult::Conformant | SubjectResult::SelectionKept => "✅",
         SubjectResult::Partial => "🟡",
         SubjectResult::NotConformant => "❌",
         SubjectResult::Broken => "💥",
-        SubjectResult::NothingRan => "⏭️",
+        SubjectResult::Interrupted | SubjectResult::NothingRan => "⏭️",
     };
     let _ = write!(
         page,

@@ -20,7 +20,7 @@ use herm_protocol::{ErrorKind, client::CallError, initialize::Preflight, method,
 
 use board::Board;
 use features::Features;
-use writer::EventWriter;
+use writer::{EventWriter, Late};
 
 use crate::{
     contract::{Contract, Declared},
@@ -110,7 +110,10 @@ pub async fn test(
     };
     let declared = Declared::from(&worker.initialized);
     workshop.set_factor(factor_of(&declared));
-    let info = info_of(subject, &worker);
+    let info = SubjectInfo {
+        untested: contract.untested(&declared),
+        ..info_of(subject, &worker)
+    };
     let parallelism = options
         .parallelism
         .map_or(info.parallelism, |most| most.min(info.parallelism))
@@ -201,6 +204,7 @@ fn info_of(subject: &Subject, worker: &Worker) -> SubjectInfo {
         emulated: initialized.emulated,
         capabilities: initialized.capabilities,
         choices: initialized.choices,
+        untested: Vec::new(),
         parallelism: initialized.parallelism.clamp(1, MOST_AT_ONCE),
     }
 }
@@ -218,6 +222,8 @@ async fn run_features(
     let mut board = board;
     board.expect(features.rows());
     let lent = workshop.clone();
+    let late = Late::default();
+    let told = late.clone();
     let runner = runner::Basic::default()
         .max_concurrent_scenarios(usize::try_from(parallelism).unwrap_or(1))
         .given(any.clone(), dispatch::dispatch)
@@ -228,20 +234,26 @@ async fn run_features(
             (scene.fresh, scene.alone) = flags.of(scenario);
             futures::future::ready(()).boxed_local()
         })
-        .after(move |_, _, _, finished, scene| {
+        .after(move |_, _, scenario, finished, scene| {
             let red = matches!(finished, cucumber::event::ScenarioFinished::StepFailed(..));
+            let told = told.clone();
             async move {
-                if let Some(scene) = scene {
-                    scene.end(red, keep && red).await;
+                if let Some(scene) = scene
+                    && let Some(failure) = scene.end(red, keep && red).await
+                {
+                    told.tell(scenario, failure);
                 }
             }
             .boxed_local()
         });
-    let writer =
-        Cucumber::<_, _, _, _, _, cucumber::cli::Empty>::custom(features, runner, EventWriter::new(board))
-            .with_cli(cucumber::cli::Opts::<_, _, _, cucumber::cli::Empty>::default())
-            .run(())
-            .await;
+    let writer = Cucumber::<_, _, _, _, _, cucumber::cli::Empty>::custom(
+        features,
+        runner,
+        EventWriter::new(board, late),
+    )
+    .with_cli(cucumber::cli::Opts::<_, _, _, cucumber::cli::Empty>::default())
+    .run(())
+    .await;
     tell_of_panics();
     writer.into_board()
 }

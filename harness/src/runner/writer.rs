@@ -1,5 +1,10 @@
 //! Takes cucumber's events and puts what they say on the board.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use cucumber::{
     Event, Writer, cli,
     event::{self, Cucumber, Feature, RetryableScenario, Scenario, Step, StepError},
@@ -15,11 +20,31 @@ use crate::scene::{Failure, Scene};
 
 pub(super) struct EventWriter {
     board: Board,
+    late: Late,
+}
+
+/// What was found of scenarios when their steps were over.
+#[derive(Clone, Default)]
+pub(super) struct Late(Arc<Mutex<BTreeMap<(String, String), Failure>>>);
+
+impl Late {
+    pub(super) fn tell(&self, scenario: &gherkin::Scenario, failure: Failure) {
+        let key = (id_of(scenario).to_owned(), scenario_key(scenario));
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, failure);
+    }
+
+    fn take(&self, scenario: &gherkin::Scenario) -> Option<Failure> {
+        let key = (id_of(scenario).to_owned(), scenario_key(scenario));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
+    }
 }
 
 impl EventWriter {
-    pub(super) fn new(board: Board) -> Self {
-        Self { board }
+    pub(super) fn new(board: Board, late: Late) -> Self {
+        Self { board, late }
     }
 
     pub(super) fn into_board(self) -> Board {
@@ -39,7 +64,13 @@ impl EventWriter {
                 self.board
                     .found(id, scenario_key(scenario), Finding::new(failure));
             }
-            Scenario::Finished => self.board.row_finished(id),
+            Scenario::Finished => {
+                if let Some(failure) = self.late.take(scenario) {
+                    self.board
+                        .found(id, scenario_key(scenario), Finding::new(failure));
+                }
+                self.board.row_finished(id);
+            }
             _ => {}
         }
     }

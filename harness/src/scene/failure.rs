@@ -53,6 +53,15 @@ impl Failure {
         }
     }
 
+    /// The same with a word for machines.
+    #[must_use]
+    pub fn of_kind(self, kind: &str) -> Self {
+        Self {
+            kind: Some(kind.into()),
+            ..self
+        }
+    }
+
     /// The run was interrupted.
     #[must_use]
     pub fn interrupted() -> Self {

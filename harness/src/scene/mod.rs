@@ -378,8 +378,8 @@ impl Scene {
     }
 
     /// Gives back what the scenario has borrowed and ends what it has made. `red` says that it did not go well, so that
-    /// nothing of it is used again.
-    pub(crate) async fn end(&mut self, red: bool, keep: bool) {
+    /// nothing of it is used again. An adapter that has broken meanwhile is told here, and not to the next scenario.
+    pub(crate) async fn end(&mut self, red: bool, keep: bool) -> Option<Failure> {
         let broken = self
             .worker
             .as_ref()
@@ -401,9 +401,7 @@ impl Scene {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
         }
-        let Some(mut worker) = self.worker.take() else {
-            return;
-        };
+        let mut worker = self.worker.take()?;
         if !keep && !worker.broken {
             for sandbox in self.own.drain(..) {
                 worker.close(&sandbox.id, most).await;
@@ -412,8 +410,14 @@ impl Scene {
                 worker.close(&shared.id, most).await;
             }
         }
+        let broken = if self.alone || red {
+            None
+        } else {
+            worker.check().await
+        };
         if let Some(workshop) = &self.workshop {
             workshop.give_back(worker, self.alone || (red && keep)).await;
         }
+        broken
     }
 }

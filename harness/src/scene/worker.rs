@@ -13,7 +13,7 @@ use std::{
 
 use herm_protocol::{
     ByteString, VERSION,
-    client::{Client, ClientOptions, Launch},
+    client::{CallError, Client, ClientOptions, Launch},
     exec::{Command, Outcome, RunParams},
     initialize::{InitializeParams, Initialized},
     method,
@@ -35,6 +35,9 @@ const SHORT_GRACE: Duration = Duration::from_secs(1);
 
 /// After so many adapters in a row that could not run anything, no more are started.
 const GIVEN_UP_AFTER: u32 = 3;
+
+/// How long an adapter may take to refuse what nobody offers.
+const CHECK: Duration = Duration::from_secs(5);
 
 /// Lines of conversation that are kept for a failure.
 const KEPT_LINES: usize = 12;
@@ -141,6 +144,23 @@ impl Worker {
         {
             self.broken = true;
         }
+    }
+
+    /// Asks for something that nobody offers, and says what is broken if no refusal comes back: messages are answered in any
+    /// order, but an adapter that has died of an earlier one answers nothing.
+    pub(super) async fn check(&mut self) -> Option<Failure> {
+        if self.broken {
+            return None;
+        }
+        let answer = self
+            .client
+            .call_raw("herm.check", &serde_json::json!({}), CHECK)
+            .await;
+        let Err(CallError::Fault(fault)) = answer else {
+            return None;
+        };
+        self.broken = true;
+        Some(Failure::suite(format!("after the last step: {fault}")).of_kind(fault.kind()))
     }
 
     /// The last lines of the conversation.

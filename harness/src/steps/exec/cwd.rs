@@ -48,14 +48,15 @@ pub(super) fn register(steps: &mut StepList) {
         .when("a command prints its working directory", |scene, _| {
             Box::pin(print_directory(scene, None))
         })
-        .then("it is this directory", |scene, _| {
-            Box::pin(async {
-                let directory = scene.notes.directory.clone().unwrap_or_default();
+        .then("it is {words} directory", |scene, arguments| {
+            Box::pin(async move {
+                let directory = match arguments.words(0)? {
+                    "this" => scene.notes.directory.clone().unwrap_or_default(),
+                    "the root" => "/".into(),
+                    other => return Err(Failure::suite(format!("{other:?} is no directory"))),
+                };
                 expect_directory(scene, &directory)
             })
-        })
-        .then("it is the root directory", |scene, _| {
-            Box::pin(async { expect_directory(scene, &"/".into()) })
         })
         .then("it is the directory that commands start in", |scene, _| {
             Box::pin(async {

@@ -65,9 +65,15 @@ pub(super) fn register(steps: &mut StepList) {
 
 fn register_writing(steps: &mut StepList) {
     steps
-        .when("a file is written with {words}", |scene, arguments| {
+        .when("a file is written {words}", |scene, arguments| {
             Box::pin(async move {
-                let content = content_of(arguments.words(0)?)?;
+                let how = arguments.words(0)?;
+                if how == "by a relative path" {
+                    let name = scene.token();
+                    scene.notes.name = Some(name.clone());
+                    return write(scene, name.into(), b"relative\n".to_vec()).await;
+                }
+                let content = content_of(how.strip_prefix("with ").unwrap_or(how))?;
                 write_new(scene, content).await
             })
         })
@@ -110,13 +116,6 @@ fn register_writing(steps: &mut StepList) {
             Box::pin(async {
                 let path = [scene.new_path("missing").await?.as_bytes(), b"/deeper/file"].concat();
                 write(scene, path.into(), b"content\n".to_vec()).await
-            })
-        })
-        .when("a file is written by a relative path", |scene, _| {
-            Box::pin(async {
-                let name = scene.token();
-                scene.notes.name = Some(name.clone());
-                write(scene, name.into(), b"relative\n".to_vec()).await
             })
         });
 }
