@@ -36,7 +36,7 @@ const SHORT_GRACE: Duration = Duration::from_secs(1);
 /// After so many adapters in a row that could not run anything, no more are started.
 const GIVEN_UP_AFTER: u32 = 3;
 
-/// How long an adapter may take to refuse what nobody offers.
+/// How long an adapter may take to say that there is no such sandbox.
 const CHECK: Duration = Duration::from_secs(5);
 
 /// Lines of conversation that are kept for a failure.
@@ -146,16 +146,17 @@ impl Worker {
         }
     }
 
-    /// Asks for something that nobody offers, and says what is broken if no refusal comes back: messages are answered in any
-    /// order, but an adapter that has died of an earlier one answers nothing.
+    /// Closes a sandbox that nobody has opened, which every backend answers, and says what is broken if no answer comes back:
+    /// an adapter that has died of an earlier message answers nothing.
     pub(super) async fn check(&mut self) -> Option<Failure> {
         if self.broken {
             return None;
         }
-        let answer = self
-            .client
-            .call_raw("herm.check", &serde_json::json!({}), CHECK)
-            .await;
+        let params = CloseParams {
+            sandbox: "herm-check".into(),
+            how: CloseHow::Destroy,
+        };
+        let answer = self.client.call::<method::Close>(&params, CHECK).await;
         let Err(CallError::Fault(fault)) = answer else {
             return None;
         };
