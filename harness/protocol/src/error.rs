@@ -99,7 +99,7 @@ pub struct ErrorData {
 /// A JSON-RPC error object with the protocol's `data`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Error {
-    /// The JSON-RPC code, see [`codes`].
+    /// The JSON-RPC code; `errorCodes` of the schema tells what each means.
     pub code: i64,
     /// One sentence for people that names the resource.
     pub message: String,

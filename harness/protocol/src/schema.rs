@@ -3,7 +3,17 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The schema document: `$defs` holds every type; `messages` maps each method to the schemas of its parameters and,
+/// Who sends a message.
+fn sender(name: &str) -> &'static str {
+    let of_adapter = ["exec.started", "exec.output", "exec.alive", "sandbox.progress"];
+    if of_adapter.contains(&name) {
+        "adapter"
+    } else {
+        "harness"
+    }
+}
+
+/// The schema document: `$defs` holds every type; `messages` maps each method to its kind, its sender, the schemas of its parameters and,
 /// for requests, its answer; `error` is the error object.
 #[must_use]
 pub fn document() -> Value {
@@ -11,7 +21,12 @@ pub fn document() -> Value {
     let mut messages = Map::new();
     crate::method::describe(
         |name, part, schema| {
-            let entry = messages.entry(name).or_insert_with(|| json!({}));
+            let entry = messages
+                .entry(name)
+                .or_insert_with(|| json!({"kind": "notification", "from": sender(name)}));
+            if part == "answer" {
+                entry["kind"] = "request".into();
+            }
             entry[part] = schema.into();
         },
         &mut generator,
@@ -23,6 +38,14 @@ pub fn document() -> Value {
         "description": "Messages between the herm harness and a sandbox backend, one JSON-RPC 2.0 message a line.",
         "messages": messages,
         "error": error,
+        "errorCodes": {
+            "-32700": "The line is not JSON; answered with the id null.",
+            "-32600": "The JSON is no message; answered with the id null.",
+            "-32601": "unsupported: an unknown method, or an option of a capability that was not declared.",
+            "-32602": "invalid_argument",
+            "-32603": "internal",
+            "-32000": "Every other kind; data.kind tells them apart."
+        },
         "$defs": generator.take_definitions(true),
     })
 }
