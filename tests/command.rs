@@ -4,6 +4,7 @@
 
 use std::{
     io::{Read as _, Write as _},
+    os::fd::{AsFd, OwnedFd},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -79,6 +80,18 @@ fn output_and_exit_code_are_the_commands_own() {
 }
 
 #[test]
+fn text_that_begins_like_an_option_is_text() {
+    for (text, word) in [
+        ("-c=-o", "-o"),
+        ("-c=-x", "-x"),
+        ("-c=+x", "+x"),
+        ("-c=--version", "--version"),
+    ] {
+        exec(&[text]).code(127).stdout("").stderr(contains(word));
+    }
+}
+
+#[test]
 fn input_and_output_pass_through_byte_for_byte() {
     let data: Vec<u8> = (0..=255).cycle().take(3_000_000).collect();
     herm(&["exec", "--", "cat"])
@@ -145,6 +158,31 @@ fn what_cannot_be_run_is_126_and_what_is_not_there_127() {
         .code(126)
         .stderr(contains("/etc/passwd"));
     exec(&["-c", "no-such-program-here"]).code(127);
+    for (place, problem) in [
+        ("/no/such/place", "does not exist"),
+        ("/etc/passwd", "not a directory"),
+    ] {
+        exec(&["--cwd", place, "-c", "true"])
+            .code(126)
+            .stdout("")
+            .stderr(contains("--cwd").and(contains(place)).and(contains(problem)));
+    }
+}
+
+#[test]
+fn a_current_directory_that_is_gone_is_needed_by_relative_paths_only() {
+    let in_a_gone_directory = |arguments: &str| {
+        let herm = env!("CARGO_BIN_EXE_herm");
+        let script = format!("cd \"$(mktemp -d)\" && rmdir \"$PWD\" && exec {herm} exec {arguments}");
+        assert_cmd::Command::new("bash").args(["-c", &script]).assert()
+    };
+    in_a_gone_directory("--cwd / -- pwd").success().stdout("/\n");
+    for arguments in ["-- pwd", "--cwd inner -- pwd"] {
+        in_a_gone_directory(arguments)
+            .code(126)
+            .stdout("")
+            .stderr(contains("current directory").and(contains("--cwd")));
+    }
 }
 
 #[test]
@@ -155,10 +193,6 @@ fn a_command_line_that_cannot_be_used_is_2() {
         (&["exec", "--timeout", "5", "-c", "true"], "500ms or 5s"),
         (&["exec", "--env", "A", "-c", "true"], "no name and value"),
         (&["exec", "--backend", "moon", "-c", "true"], "there is: local"),
-        (
-            &["exec", "--cwd", "/no/such/place", "-c", "true"],
-            "/no/such/place",
-        ),
         (&["exec", "--", ""], "command.argv[0]"),
         (&["adapter", "--backend", "moon"], "there is: local (native)"),
         (
@@ -189,9 +223,9 @@ fn json_is_one_object_with_everything() {
     let refused = exec(&["--json", "--", "no-such-program-here"]).code(127);
     let object: Value = serde_json::from_slice(&refused.get_output().stdout).unwrap();
     assert_eq!(object["outcome"]["kind"], "program_not_found");
-    let refused = exec(&["--json", "--cwd", "/no/such/place", "-c", "true"]).code(2);
+    let refused = exec(&["--json", "--cwd", "/no/such/place", "-c", "true"]).code(126);
     let object: Value = serde_json::from_slice(&refused.get_output().stdout).unwrap();
-    assert_eq!(object["error"]["data"]["kind"], "not_found");
+    assert_eq!(object["outcome"]["kind"], "cwd_not_found");
 }
 
 #[test]
@@ -255,4 +289,99 @@ fn what_the_command_leaves_running_ends_with_it() {
     let ended = exec(&["-c", "sleep 60 > /dev/null 2>&1 & echo $!"]).success();
     let pid = String::from_utf8(ended.get_output().stdout.clone()).unwrap();
     assert!(!lives(pid.trim().parse().unwrap()));
+}
+
+fn not_blocking(stream: impl AsFd) -> OwnedFd {
+    let stream = stream.as_fd().try_clone_to_owned().unwrap();
+    rustix::fs::fcntl_setfl(
+        &stream,
+        rustix::fs::fcntl_getfl(&stream).unwrap() | rustix::fs::OFlags::NONBLOCK,
+    )
+    .unwrap();
+    stream
+}
+
+#[test]
+fn streams_that_do_not_block_lose_nothing() {
+    let (input, mut feed) = std::io::pipe().unwrap();
+    let (mut output, written) = std::io::pipe().unwrap();
+    let data: Vec<u8> = (0..=255).cycle().take(1_000_000).collect();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .args(["exec", "--", "cat"])
+        .stdin(not_blocking(&input))
+        .stdout(not_blocking(&written))
+        .spawn()
+        .unwrap();
+    drop((input, written));
+    // Both pipes are met at their worst: the one empty, the other full.
+    let pause = || std::thread::sleep(Duration::from_millis(300));
+    pause();
+    let fed = data.clone();
+    let feeder = std::thread::spawn(move || feed.write_all(&fed).unwrap());
+    pause();
+    let mut got = Vec::new();
+    output.read_to_end(&mut got).unwrap();
+    feeder.join().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(got == data, "{} of {} bytes", got.len(), data.len());
+}
+
+#[test]
+fn an_adapter_whose_input_does_not_block_waits_for_it() {
+    let (input, feed) = std::io::pipe().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .args(["adapter", "--backend", "local"])
+        .stdin(not_blocking(&input))
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(child.try_wait().unwrap(), None);
+    drop(feed);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn output_that_cannot_be_written_is_told_and_4() {
+    for arguments in [&["exec", "--json", "-c", "true"][..], &["exec", "-c", "echo out"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_herm"))
+            .args(arguments)
+            .stdout(std::fs::File::options().write(true).open("/dev/full").unwrap())
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{told}");
+        assert!(
+            told.contains("standard output") && told.contains("No space left"),
+            "{told}"
+        );
+    }
+    let status = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .args(["exec", "-c", "echo err >&2"])
+        .stdin(Stdio::null())
+        .stderr(std::fs::File::options().write(true).open("/dev/full").unwrap())
+        .status();
+    assert_eq!(status.unwrap().code(), Some(4));
+    let mut child = start(&["--json", "-c", "true"]);
+    drop(child.stdout.take());
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(141));
+}
+
+#[test]
+fn signals_that_were_ignored_at_the_start_stay_ignored() {
+    for (ignored, sent, code) in [("INT", "-INT", 7), ("HUP", "-HUP", 7), ("INT", "-TERM", 143)] {
+        let herm = env!("CARGO_BIN_EXE_herm");
+        let script = format!("trap '' {ignored}; exec {herm} exec -c 'echo $$; sleep 0.5; exit 7'");
+        let mut child = Command::new("bash")
+            .args(["-c", &script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        printed_pid(&mut child);
+        signal(&child, sent);
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{ignored} {sent}");
+    }
 }

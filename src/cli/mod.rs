@@ -13,6 +13,7 @@ mod prove;
 mod run;
 mod runtime;
 mod signals;
+mod standard_streams;
 mod subjects;
 mod watch;
 mod workspace;
@@ -56,6 +57,7 @@ enum Command {
 
 /// Reads the command line and does what it says. What cannot be read ends with exit code 2.
 pub(crate) fn main() -> ExitCode {
+    standard_streams::make_blocking();
     match Herm::parse().command {
         Command::Run(arguments) => run::run(arguments),
         Command::List(arguments) => list::run(&arguments),

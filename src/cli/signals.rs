@@ -5,7 +5,11 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that ask for an orderly end: SIGHUP, SIGINT, SIGTERM.
-pub(super) struct EndSignals([(u8, Signal); 3]);
+pub(super) struct EndSignals([(u8, Option<Signal>); 3]);
+
+const HANGUP: u8 = 1;
+const INTERRUPT: u8 = 2;
+const TERMINATE: u8 = 15;
 
 impl EndSignals {
     /// Takes these signals over from now on.
@@ -13,11 +17,25 @@ impl EndSignals {
     /// # Errors
     /// When the system refuses.
     pub(super) fn take() -> io::Result<Self> {
-        Ok(Self([
-            (1, signal(SignalKind::hangup())?),
-            (2, signal(SignalKind::interrupt())?),
-            (15, signal(SignalKind::terminate())?),
-        ]))
+        Self::take_but(0)
+    }
+
+    /// Takes over those that this process was not started to ignore, as nohup(1) and the background jobs of a shell are.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(super) fn take_unless_ignored() -> io::Result<Self> {
+        Self::take_but(ignored())
+    }
+
+    /// `left` has bit N - 1 set when signal N is left as it is.
+    fn take_but(left: u64) -> io::Result<Self> {
+        let take = |number: u8| {
+            let left = left >> (number - 1) & 1 == 1;
+            let taken = (!left).then(|| signal(SignalKind::from_raw(number.into())));
+            Ok::<_, io::Error>((number, taken.transpose()?))
+        };
+        Ok(Self([take(HANGUP)?, take(INTERRUPT)?, take(TERMINATE)?]))
     }
 
     /// The number of the next one.
@@ -28,10 +46,22 @@ impl EndSignals {
             (terminate, on_terminate),
         ] = &mut self.0;
         tokio::select! {
-            Some(()) = on_hangup.recv() => *hangup,
-            Some(()) = on_interrupt.recv() => *interrupt,
-            Some(()) = on_terminate.recv() => *terminate,
+            Some(()) = received(on_hangup) => *hangup,
+            Some(()) = received(on_interrupt) => *interrupt,
+            Some(()) = received(on_terminate) => *terminate,
             else => std::future::pending().await,
         }
     }
+}
+
+async fn received(signal: &mut Option<Signal>) -> Option<()> {
+    signal.as_mut()?.recv().await
+}
+
+/// The signals that this process ignores, bit N - 1 for signal N. Where the system does not say, none.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }

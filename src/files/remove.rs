@@ -1,13 +1,11 @@
 //! Removing files and directories.
 
-use std::{
-    fs::{self, Permissions},
-    io,
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
-};
+use std::{fs, io, path::Path};
 
-use herm_protocol::{Error, ErrorKind};
+use herm_protocol::{
+    Error, ErrorKind,
+    remove_tree::{self, Locked},
+};
 
 use super::file_error;
 
@@ -25,7 +23,7 @@ pub fn remove(path: &Path, recursive: bool) -> Result<(), Error> {
         return fs::remove_file(path).map_err(failed);
     }
     if recursive {
-        return fs::remove_dir_all(path).map_err(failed);
+        return remove_tree::remove_tree(path, Locked::Refuse).map_err(failed);
     }
     match fs::remove_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
@@ -46,33 +44,23 @@ pub fn remove(path: &Path, recursive: bool) -> Result<(), Error> {
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     let mut result = Ok(());
     for _ in 0..TRIES {
-        result = match fs::remove_dir_all(path) {
+        result = match remove_tree::remove_tree(path, Locked::Open) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other,
         };
-        match &result {
-            Ok(()) => return result,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => unlock(path),
-            Err(_) => {}
+        if result.is_ok() {
+            break;
         }
     }
     result
 }
 
-/// Makes every directory of a tree one that its owner may empty.
-fn unlock(path: &Path) {
-    let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
-    if !is_directory || fs::set_permissions(path, Permissions::from_mode(0o700)).is_err() {
-        return;
-    }
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        unlock(&entry.path());
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{
+        fs::Permissions,
+        os::unix::fs::{PermissionsExt as _, symlink},
+    };
 
     use super::*;
 

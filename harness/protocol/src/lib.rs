@@ -17,6 +17,7 @@ pub mod initialize;
 pub mod ledger;
 pub mod message;
 pub mod method;
+pub mod remove_tree;
 pub mod sandbox;
 pub mod schema;
 mod server;

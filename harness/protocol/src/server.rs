@@ -14,7 +14,10 @@ use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
-    sync::{mpsc, oneshot},
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
     task::JoinSet,
 };
 
@@ -37,6 +40,9 @@ const ALIVE_MS: u64 = 5000;
 /// How long the answer to a command that was ended by force waits for the caller to take the rest of its output.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// How long the caller has to take what is left to be told after its input has ended.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
 /// Serves on standard input and output until input ends.
 ///
 /// # Errors
@@ -48,14 +54,14 @@ pub async fn serve_stdio(adapter: impl Adapter) -> io::Result<()> {
 /// Serves on any pair of streams until input ends; then ends what runs and lets the adapter clean up.
 ///
 /// # Errors
-/// Whatever reading or writing fails with.
+/// Whatever reading or writing fails with, and that the caller does not read the last answers.
 pub async fn serve(
     adapter: impl Adapter,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> io::Result<()> {
     let (lines, queue) = mpsc::channel(256);
-    let writer = tokio::spawn(write_lines(queue, output));
+    let mut writer = tokio::spawn(write_lines(queue, output));
     let mut server = Server {
         adapter: Arc::new(adapter),
         lines,
@@ -69,7 +75,7 @@ pub async fn serve(
         match read_line(&mut reader, server.max, Overflow::Skip).await {
             Ok(Line::Text(line)) if line.trim_ascii().is_empty() => {}
             Ok(Line::Text(line)) => server.receive(&line).await,
-            Ok(Line::TooLong { bytes }) => server.refuse_long_line(bytes).await,
+            Ok(Line::TooLong { bytes }) => server.refuse_long_line(bytes),
             Ok(Line::End) => break Ok(()),
             Err(error) => break Err(error),
         }
@@ -78,7 +84,14 @@ pub async fn serve(
     server.adapter.shutdown().await;
     server.tasks.shutdown().await;
     drop(server);
-    writer.await.map_err(io::Error::other)??;
+    match tokio::time::timeout(LAST_LINES, &mut writer).await {
+        Ok(written) => written.map_err(io::Error::other).flatten()?,
+        Err(_) => {
+            writer.abort();
+            let problem = format!("the caller did not read the last answers within {LAST_LINES:?}");
+            return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
+        }
+    }
     ended
 }
 
@@ -128,12 +141,12 @@ impl<A: Adapter> Server<A> {
                     code,
                     ..Error::invalid_argument("message", format!("is {error}"))
                 };
-                self.answer(Value::Null, Err(refusal)).await;
+                self.answer(Value::Null, Err(refusal));
             }
         }
     }
 
-    async fn refuse_long_line(&mut self, bytes: usize) {
+    fn refuse_long_line(&mut self, bytes: usize) {
         let max = self.max;
         let error = Error::new(
             ErrorKind::LimitExceeded,
@@ -141,11 +154,18 @@ impl<A: Adapter> Server<A> {
             format!("a message of {bytes} bytes is over the limit of {max} bytes"),
         )
         .with_fix("send it in smaller pieces");
-        self.answer(Value::Null, Err(error)).await;
+        self.answer(Value::Null, Err(error));
     }
 
-    async fn answer(&self, id: Value, result: Result<Value, Error>) {
-        let _ = self.lines.send(Message::Response { id, result }.to_line()).await;
+    /// Never waits: a caller that does not read must still be able to end its input.
+    fn answer(&mut self, id: Value, result: Result<Value, Error>) {
+        let line = Message::Response { id, result }.to_line();
+        if let Err(TrySendError::Full(line)) = self.lines.try_send(line) {
+            let lines = self.lines.clone();
+            self.tasks.spawn(async move {
+                let _ = lines.send(line).await;
+            });
+        }
     }
 
     fn notification(&self, method: &str, params: Value) {
@@ -160,7 +180,7 @@ impl<A: Adapter> Server<A> {
     async fn request(&mut self, id: Value, name: &str, params: Value) {
         if name == method::Initialize::NAME {
             let result = self.initialize(params).await;
-            return self.answer(id, result).await;
+            return self.answer(id, result);
         }
         if !self.initialized {
             let error = Error::new(
@@ -169,15 +189,15 @@ impl<A: Adapter> Server<A> {
                 format!("{name} came before initialize"),
             )
             .with_fix("send initialize first");
-            return self.answer(id, Err(error)).await;
+            return self.answer(id, Err(error));
         }
         match name {
-            method::Run::NAME => self.run(id, params).await,
-            method::WriteStdin::NAME => self.feed(id, params).await,
+            method::Run::NAME => self.run(id, params),
+            method::WriteStdin::NAME => self.feed(id, params),
             method::Cancel::NAME => {
                 let result = parse::<method::Cancel>(params)
                     .and_then(|params| self.interrupt(&params.exec, Interrupt::Cancel));
-                self.answer(id, result).await;
+                self.answer(id, result);
             }
             method::Signal::NAME => {
                 let result = parse::<method::Signal>(params).and_then(|params| {
@@ -186,7 +206,7 @@ impl<A: Adapter> Server<A> {
                     }
                     self.interrupt(&params.exec, Interrupt::Signal(params.signal))
                 });
-                self.answer(id, result).await;
+                self.answer(id, result);
             }
             _ => self.dispatch(id, name, params),
         }
@@ -225,10 +245,10 @@ impl<A: Adapter> Server<A> {
     }
 
     /// Pieces are queued here, in order; each is answered when the command's side takes it.
-    async fn feed(&mut self, id: Value, params: Value) {
+    fn feed(&mut self, id: Value, params: Value) {
         let params = match parse::<method::WriteStdin>(params) {
             Ok(params) => params,
-            Err(error) => return self.answer(id, Err(error)).await,
+            Err(error) => return self.answer(id, Err(error)),
         };
         let (taken, answer) = oneshot::channel();
         let piece = InputPiece {
@@ -240,7 +260,7 @@ impl<A: Adapter> Server<A> {
             .get(&params.exec)
             .map(|running| running.input.send(piece));
         if queued.is_none() {
-            return self.answer(id, Err(exec_not_found(&params.exec))).await;
+            return self.answer(id, Err(exec_not_found(&params.exec)));
         }
         let lines = self.lines.clone();
         self.tasks.spawn(async move {
@@ -250,10 +270,10 @@ impl<A: Adapter> Server<A> {
         });
     }
 
-    async fn run(&mut self, id: Value, params: Value) {
+    fn run(&mut self, id: Value, params: Value) {
         let params = match parse::<method::Run>(params) {
             Ok(params) => params,
-            Err(error) => return self.answer(id, Err(error)).await,
+            Err(error) => return self.answer(id, Err(error)),
         };
         let exec = params.exec.clone();
         let (input, pieces) = mpsc::unbounded_channel();
@@ -280,7 +300,7 @@ impl<A: Adapter> Server<A> {
         };
         if duplicate {
             let error = Error::invalid_argument("exec", format!("{exec:?} is running already"));
-            return self.answer(id, Err(error)).await;
+            return self.answer(id, Err(error));
         }
         let execution = Execution {
             output: ExecOutput(recorder.clone()),

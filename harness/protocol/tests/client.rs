@@ -385,6 +385,9 @@ async fn an_adapter_is_stopped_by_the_least_that_works() {
     assert!(matches!(polite.stop(grace).await, Some(Stopped::AtEndOfInput(_))));
     let deaf = start(&shell("exec sleep 60"));
     assert_eq!(deaf.stop(grace).await, Some(Stopped::WhenAsked));
+    let thorough = start(&shell("trap 'sleep 1; exit' TERM; while :; do sleep 0.1; done"));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(thorough.stop(grace).await, Some(Stopped::WhenAsked));
     let stubborn = start(&shell("trap '' TERM; while :; do sleep 0.1; done"));
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(stubborn.stop(grace).await, Some(Stopped::WhenKilled));

@@ -13,11 +13,17 @@ pub(super) fn end_all() -> io::Result<u32> {
             // It may have ended a moment ago.
             let _ = kill_process(child, Signal::KILL);
         }
-        match wait(WaitOptions::empty()) {
-            Ok(_) => ended += 1,
-            Err(rustix::io::Errno::CHILD) => return Ok(ended),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        // One is waited for, and all that have ended by then are reaped before the next look, which is dear.
+        let mut how = WaitOptions::empty();
+        loop {
+            match wait(how) {
+                Ok(Some(_)) => ended += 1,
+                Ok(None) => break,
+                Err(rustix::io::Errno::CHILD) => return Ok(ended),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            how = WaitOptions::NOHANG;
         }
         // Whatever has ended besides, before all processes of the machine are looked through again.
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {

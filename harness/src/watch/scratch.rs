@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use herm_protocol::remove_tree::{Locked, remove_tree};
+
 use crate::tell::tell;
 
 /// How the names of such folders begin; the run's id follows.
@@ -76,7 +78,7 @@ impl Scratch {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
             }
             fs::DirBuilder::new().mode(0o700).create(path)?;
-            hold(path).inspect_err(|_| drop(fs::remove_dir_all(path)))
+            hold(path).inspect_err(|_| drop(remove_tree(path, Locked::Open)))
         };
         match make(&path) {
             Ok(lock) => Ok(Self { path, _lock: lock }),
@@ -173,7 +175,7 @@ fn is_id(word: &str) -> bool {
 }
 
 pub(super) fn remove(scratch: &Path) -> Result<(), ScratchError> {
-    match fs::remove_dir_all(scratch) {
+    match remove_tree(scratch, Locked::Open) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(ScratchError::Remove {
             path: scratch.to_owned(),
             source,

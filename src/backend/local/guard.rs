@@ -5,7 +5,9 @@
 //! we end, it kills the groups and removes the directories that are still held. In an orderly end none is.
 
 use std::{
+    ffi::OsString,
     io,
+    os::unix::ffi::OsStringExt as _,
     process::Stdio,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -26,14 +28,21 @@ while IFS= read -r line; do
     esac
 done
 for item do case $item in /*) ;; *) kill -s KILL -- "-$item" ;; esac; done
-for item do case $item in /*) rm -rf -- "$item" ;; esac; done
+for item do
+    case $item in
+        /*) rm -rf -- "$item" || { chmod -R u+rwx -- "$item"; rm -rf -- "$item"; } ;;
+    esac
+done
 "#;
 
-/// Where the script finds `rm`.
+/// Where the script finds `rm` and `chmod`.
 const PATH: &str = "/usr/bin:/bin";
 
 /// How long the script may take to end when nothing is held.
 const END_LIMIT: Duration = Duration::from_millis(500);
+
+/// What the script is told, line by line.
+type Lines = mpsc::UnboundedSender<Vec<u8>>;
 
 /// The guard of a backend. It is started when the first thing is held.
 #[derive(Debug, Default)]
@@ -43,18 +52,19 @@ pub(super) struct Guard(Mutex<State>);
 enum State {
     #[default]
     NotStarted,
-    Standing(mpsc::UnboundedSender<String>, JoinHandle<()>),
+    Standing(Lines, JoinHandle<()>),
     /// It could not be started, or the backend has shut down.
     Gone,
 }
 
 /// Something that does not outlive this process for as long as this value lives.
 #[derive(Debug, Default)]
-pub(super) struct Held(Option<(mpsc::UnboundedSender<String>, String)>);
+pub(super) struct Held(Option<(Lines, Vec<u8>)>);
 
 impl Guard {
     /// Holds a directory, by its absolute path, or a process group, by its number. A path with a newline is not held.
-    pub(super) fn hold(&self, item: String) -> Held {
+    pub(super) fn hold(&self, item: impl Into<OsString>) -> Held {
+        let item = item.into().into_vec();
         let mut state = self.lock();
         if matches!(*state, State::NotStarted) {
             *state = start().unwrap_or_else(|error| {
@@ -65,8 +75,8 @@ impl Guard {
             });
         }
         match &*state {
-            State::Standing(lines, _) if !item.contains('\n') => {
-                let _ = lines.send(format!("+{item}\n"));
+            State::Standing(lines, _) if !item.contains(&b'\n') => {
+                let _ = lines.send(line(b'+', &item));
                 Held(Some((lines.clone(), item)))
             }
             _ => Held::default(),
@@ -87,12 +97,23 @@ impl Guard {
     }
 }
 
+impl Held {
+    /// Leaves it to the guard for good.
+    pub(super) fn abandon(mut self) {
+        self.0 = None;
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some((lines, item)) = self.0.take() {
-            let _ = lines.send(format!("-{item}\n"));
+            let _ = lines.send(line(b'-', &item));
         }
     }
+}
+
+fn line(sign: u8, item: &[u8]) -> Vec<u8> {
+    [&[sign], item, b"\n"].concat()
 }
 
 fn start() -> io::Result<State> {
@@ -114,13 +135,52 @@ fn start() -> io::Result<State> {
 }
 
 /// Writes lines until nobody can send any more, then waits for the script.
-async fn tell(mut child: Box<dyn ChildWrapper>, mut queue: mpsc::UnboundedReceiver<String>) {
+async fn tell(mut child: Box<dyn ChildWrapper>, mut queue: mpsc::UnboundedReceiver<Vec<u8>>) {
     if let Some(mut stdin) = child.stdin().take() {
         while let Some(line) = queue.recv().await {
-            if stdin.write_all(line.as_bytes()).await.is_err() {
+            if stdin.write_all(&line).await.is_err() {
                 break;
             }
         }
     }
     let _ = tokio::time::timeout(END_LIMIT, child.wait()).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        ffi::OsStr,
+        fs::{self, Permissions},
+        os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
+        path::Path,
+        time::Instant,
+    };
+
+    use super::*;
+
+    async fn goes_soon(path: &Path) -> bool {
+        let start = Instant::now();
+        while path.exists() && start.elapsed() < Duration::from_secs(5) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        !path.exists()
+    }
+
+    #[tokio::test]
+    async fn what_is_abandoned_is_removed_whatever_its_name_and_modes_and_what_is_released_stays() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [released, abandoned] =
+            [&b"released"[..], b"a\xff b'"].map(|name| scratch.path().join(OsStr::from_bytes(name)));
+        fs::create_dir(&released).unwrap();
+        fs::create_dir_all(abandoned.join("a/b/c")).unwrap();
+        fs::set_permissions(abandoned.join("a/b"), Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(abandoned.join("a"), Permissions::from_mode(0o500)).unwrap();
+        let guard = Guard::default();
+        let kept = guard.hold(&released);
+        guard.hold(&abandoned).abandon();
+        drop(kept);
+        drop(guard);
+        assert!(goes_soon(&abandoned).await);
+        assert!(released.exists());
+    }
 }

@@ -160,7 +160,8 @@ impl Launch {
                 Ok(Invocation {
                     program: shell.path.clone(),
                     name: shell.name.into(),
-                    arguments: vec!["-c".into(), argument],
+                    // Text may begin with `-` or `+`.
+                    arguments: vec!["-c".into(), "--".into(), argument],
                     text,
                 })
             }

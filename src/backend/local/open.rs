@@ -39,7 +39,7 @@ pub(super) fn make(params: OpenParams, run: &str, scratch: &Path, guard: &Guard)
     let work = Sandbox::own_work(made.path());
     fs::create_dir(&work).map_err(|error| file_error("make the directory", &work, &error))?;
     let directory = made.keep();
-    let held = guard.hold(directory.to_string_lossy().into_owned());
+    let held = guard.hold(&directory);
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let cwd = asked.unwrap_or(work);
     Ok(Sandbox::new(

@@ -32,7 +32,8 @@ pub(super) struct Sandbox {
     activity: watch::Sender<Activity>,
     groups: Mutex<Vec<Weak<Group>>>,
     texts: AtomicU64,
-    _held: Held,
+    /// Until the directory is removed, the guard answers for it.
+    held: Mutex<Option<Held>>,
 }
 
 /// What goes on in a sandbox.
@@ -53,7 +54,7 @@ impl Sandbox {
             activity: watch::Sender::default(),
             groups: Mutex::default(),
             texts: AtomicU64::default(),
-            _held: held,
+            held: Mutex::new(Some(held)),
         }
     }
 
@@ -131,11 +132,26 @@ impl Sandbox {
                 );
                 Error::new(ErrorKind::Internal, directory.clone(), message)
                     .with_fix("remove what holds it, and close again")
-            })
+            })?;
+        drop(self.lock_held().take());
+        Ok(())
+    }
+
+    fn lock_held(&self) -> std::sync::MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_groups(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Group>>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What could not be closed is left to the guard.
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if let Some(held) = self.lock_held().take() {
+            held.abandon();
+        }
     }
 }
 

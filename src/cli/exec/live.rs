@@ -1,6 +1,9 @@
 //! Output and input of the command as those of this process.
 
-use std::sync::Arc;
+use std::{
+    io,
+    sync::{Arc, OnceLock},
+};
 
 use herm::caller::{Control, Input, Output};
 use herm_protocol::{Interrupt, exec::Stream};
@@ -12,13 +15,17 @@ use tokio::{
 /// Bytes of input read at a time.
 const BUFFER: usize = 64 * 1024;
 
-/// Writes output through as it comes. When nobody reads standard output any more, the command is cancelled.
+/// Writes output through as it comes. When it cannot be written any more, the command is cancelled.
 #[derive(Clone)]
 pub(super) struct Live {
     stdout: Arc<Mutex<Stdout>>,
     stderr: Arc<Mutex<Stderr>>,
     wishes: mpsc::UnboundedSender<Interrupt>,
+    failure: Failure,
 }
+
+/// The first output that could not be written, if any.
+pub(super) type Failure = Arc<OnceLock<(Stream, io::Error)>>;
 
 impl Live {
     pub(super) fn new(wishes: mpsc::UnboundedSender<Interrupt>) -> Self {
@@ -26,7 +33,13 @@ impl Live {
             stdout: Arc::new(Mutex::new(tokio::io::stdout())),
             stderr: Arc::new(Mutex::new(tokio::io::stderr())),
             wishes,
+            failure: Failure::default(),
         }
+    }
+
+    /// What could not be written, known when the command has ended.
+    pub(super) fn failure(&self) -> Failure {
+        self.failure.clone()
     }
 }
 
@@ -38,13 +51,14 @@ impl Output for Live {
             Stream::Stdout => write(&mut *self.stdout.lock().await, data).await,
             Stream::Stderr => write(&mut *self.stderr.lock().await, data).await,
         };
-        if written.is_err() {
+        if let Err(error) = written {
+            let _ = self.failure.set((stream, error));
             let _ = self.wishes.send(Interrupt::Cancel);
         }
     }
 }
 
-async fn write(output: &mut (impl AsyncWrite + Unpin), data: &[u8]) -> std::io::Result<()> {
+async fn write(output: &mut (impl AsyncWrite + Unpin), data: &[u8]) -> io::Result<()> {
     output.write_all(data).await?;
     output.flush().await
 }

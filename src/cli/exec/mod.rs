@@ -7,6 +7,7 @@ mod result;
 
 use std::{
     io::IsTerminal as _,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::{
         Arc,
@@ -21,7 +22,7 @@ use herm::{
 use herm_harness::verdict::Exit;
 use herm_protocol::{
     Adapter as _, Error, Finished, Interrupt,
-    exec::{RunParams, Stdin},
+    exec::{Outcome, RunParams, SetupFailure, Stdin, Stream},
     initialize::InitializeParams,
     sandbox::{OpenParams, SandboxSpec},
 };
@@ -31,7 +32,7 @@ pub(super) use self::arguments::Arguments;
 use self::{
     live::{Live, OwnStdin, Wishes},
     record::Record,
-    result::{Ended, exit_code, print_json},
+    result::{Ended, exit_code, print_json, unwritten},
 };
 use super::{fail, runtime::block_on, signals::EndSignals};
 
@@ -47,7 +48,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 }
 
 async fn execute(arguments: Arguments) -> ExitCode {
-    let signals = match EndSignals::take() {
+    let signals = match EndSignals::take_unless_ignored() {
         Ok(signals) => signals,
         Err(error) => return fail(Exit::Broken, format_args!("failed to take over signals: {error}")),
     };
@@ -57,10 +58,21 @@ async fn execute(arguments: Arguments) -> ExitCode {
     let ended = if json {
         let record = Record::default();
         let ended = in_a_sandbox(arguments, record.clone(), Wishes(asked)).await;
-        print_json(&ended, &record);
+        if let Err(error) = print_json(&ended, &record) {
+            return unwritten(Stream::Stdout, &error);
+        }
         ended
     } else {
-        in_a_sandbox(arguments, Live::new(wishes), Wishes(asked)).await
+        let live = Live::new(wishes);
+        let failure = live.failure();
+        let ended = in_a_sandbox(arguments, live, Wishes(asked)).await;
+        // A signal came first or comes to the same.
+        if let Some((stream, error)) = failure.get()
+            && signal.load(Ordering::Relaxed) == 0
+        {
+            return unwritten(*stream, error);
+        }
+        ended
     };
     exit_code(&ended, signal.load(Ordering::Relaxed), json)
 }
@@ -92,9 +104,10 @@ async fn run_in(
     output: impl Output,
     wishes: Wishes,
 ) -> Result<Finished, Error> {
-    let here = std::env::current_dir().map_err(|error| {
-        Error::invalid_argument("the current directory", format!("cannot be used: {error}"))
-    })?;
+    let cwd = match start_directory(arguments.cwd.as_deref()) {
+        Ok(cwd) => cwd,
+        Err(outcome) => return Ok(outcome.into()),
+    };
     backend
         .initialize(InitializeParams {
             protocol: Vec::new(),
@@ -102,22 +115,52 @@ async fn run_in(
             scratch: String::new(),
         })
         .await?;
-    let cwd = match &arguments.cwd {
-        Some(cwd) => here.join(cwd),
-        None => here,
-    };
     let spec = SandboxSpec {
-        cwd: Some(cwd.as_path().into()),
         env: arguments.env.clone(),
         ..SandboxSpec::default()
     };
     let opened = backend.open_sandbox(OpenParams { key: None, spec }).await?;
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
+    params.cwd = Some(cwd.as_path().into());
     params.timeout_ms = arguments
         .timeout
         .map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
     if !std::io::stdin().is_terminal() {
         params.stdin = Stdin::Stream;
     }
-    backend.execute(params, output, OwnStdin::default(), wishes).await
+    let mut finished = backend
+        .execute(params, output, OwnStdin::default(), wishes)
+        .await?;
+    if arguments.cwd.is_some() {
+        name_option(&mut finished.outcome);
+    }
+    Ok(finished)
+}
+
+/// Where the command starts. An absolute directory does not need the current one, which may be gone.
+fn start_directory(asked: Option<&Path>) -> Result<PathBuf, Outcome> {
+    match asked {
+        Some(asked) if asked.is_absolute() => Ok(asked.to_owned()),
+        asked => match std::env::current_dir() {
+            Ok(here) => Ok(asked.map_or(here.clone(), |asked| here.join(asked))),
+            Err(error) => Err(Outcome::SetupFailed {
+                kind: SetupFailure::CwdNotFound,
+                message: format!(
+                    "the current directory cannot be used: {error}; name an absolute one with --cwd"
+                ),
+            }),
+        },
+    }
+}
+
+/// Says which option named a directory that cannot be used.
+fn name_option(outcome: &mut Outcome) {
+    if let Outcome::SetupFailed { kind, message } = outcome
+        && matches!(
+            kind,
+            SetupFailure::CwdNotFound | SetupFailure::CwdNotADirectory | SetupFailure::CwdDenied
+        )
+    {
+        message.insert_str(0, "--cwd: ");
+    }
 }

@@ -1,6 +1,10 @@
 //! How the command ended, as exit code, message and JSON.
 
-use std::{io::Write as _, process::ExitCode, time::Duration};
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+    time::Duration,
+};
 
 use herm_harness::verdict::Exit;
 use herm_protocol::{
@@ -30,13 +34,32 @@ pub(super) struct Ended {
 }
 
 /// Prints the one object of `--json`.
-pub(super) fn print_json(ended: &Ended, record: &Record) {
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(super) fn print_json(ended: &Ended, record: &Record) -> io::Result<()> {
     let object = match &ended.finished {
         Ok(finished) => object(finished, ended.duration, record),
         Err(error) => json!({"error": error}),
     };
-    // Where nobody reads there is nobody to tell.
-    let _ = writeln!(std::io::stdout(), "{object}");
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{object}")?;
+    stdout.flush()
+}
+
+/// The end after output was lost: where nobody reads there is nobody to tell, as SIGPIPE has it.
+pub(super) fn unwritten(stream: Stream, error: &io::Error) -> ExitCode {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return ExitCode::from(Exit::Interrupted { signal: SIGPIPE }.code());
+    }
+    let name = match stream {
+        Stream::Stdout => "standard output",
+        Stream::Stderr => "standard error",
+    };
+    fail(
+        Exit::Broken,
+        format_args!("output of the command is lost: failed to write to {name}: {error}"),
+    )
 }
 
 fn object(finished: &Finished, duration: Duration, record: &Record) -> Value {

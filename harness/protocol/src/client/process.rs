@@ -28,6 +28,9 @@ const LOG_LINE: usize = 64 * 1024;
 /// Lines of log that are kept for a crash report.
 const LAST_WORDS: usize = 5;
 
+/// How long a guard may take after SIGTERM to end and remove what an adapter has left.
+const CLEAN_UP: Duration = Duration::from_secs(10);
+
 /// How an adapter is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
@@ -133,13 +136,14 @@ impl AdapterProcess {
         (how, log)
     }
 
-    /// Waits for its end after its input was closed; after `grace` it is sent SIGTERM, after as long again SIGKILL.
+    /// Waits for its end after its input was closed; after `grace` it is sent SIGTERM, and after as long
+    /// again, but not before a guard had the time to clean up, SIGKILL.
     pub async fn stop(mut self, grace: Duration) -> Stopped {
         if let Ok(Ok(status)) = timeout(grace, self.child.wait()).await {
             return Stopped::AtEndOfInput(status);
         }
         self.signal(Signal::TERM);
-        if timeout(grace, self.child.wait()).await.is_ok() {
+        if timeout(grace.max(CLEAN_UP), self.child.wait()).await.is_ok() {
             return Stopped::WhenAsked;
         }
         self.signal(Signal::KILL);
