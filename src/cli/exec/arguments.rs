@@ -54,7 +54,7 @@ pub(in crate::cli) struct Arguments {
     )]
     text: Option<OsString>,
     /// A program with its arguments, no shell between
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 

@@ -55,6 +55,7 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 let text = match arguments.words(0)? {
                     "empty" => "",
+                    "a dash and a letter" => "-x",
                     "only a comment" => "# nothing to do",
                     "only blank lines" => "\n  \n\n",
                     other => return Err(Failure::suite(format!("{other:?} is no command"))),
