@@ -316,8 +316,8 @@ fn streams_that_do_not_block_lose_nothing() {
     // Both pipes are met at their worst: the one empty, the other full.
     let pause = || std::thread::sleep(Duration::from_millis(300));
     pause();
-    let fed = data.clone();
-    let feeder = std::thread::spawn(move || feed.write_all(&fed).unwrap());
+    let sent = data.clone();
+    let feeder = std::thread::spawn(move || feed.write_all(&sent).unwrap());
     pause();
     let mut got = Vec::new();
     output.read_to_end(&mut got).unwrap();
