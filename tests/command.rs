@@ -385,3 +385,15 @@ fn signals_that_were_ignored_at_the_start_stay_ignored() {
         assert_eq!(child.wait().unwrap().code(), Some(code), "{ignored} {sent}");
     }
 }
+
+#[test]
+fn a_guard_ends_hundreds_of_leftovers_at_once() {
+    let scratch = tempfile::tempdir().unwrap();
+    let leave =
+        "n=0; while [ $n -lt 300 ]; do setsid sleep 600 > /dev/null 2>&1 & n=$((n + 1)); done; exit 3";
+    herm(&["guard", "--scratch", scratch.path().to_str().unwrap(), "--"])
+        .args(["sh", "-c", leave])
+        .assert()
+        .code(3)
+        .stderr(contains("ended 300 processes"));
+}
