@@ -316,8 +316,8 @@ fn streams_that_do_not_block_lose_nothing() {
     // Both pipes are met at their worst: the one empty, the other full.
     let pause = || std::thread::sleep(Duration::from_millis(300));
     pause();
-    let fed = data.clone();
-    let feeder = std::thread::spawn(move || feed.write_all(&fed).unwrap());
+    let sent = data.clone();
+    let feeder = std::thread::spawn(move || feed.write_all(&sent).unwrap());
     pause();
     let mut got = Vec::new();
     output.read_to_end(&mut got).unwrap();
@@ -384,4 +384,16 @@ fn signals_that_were_ignored_at_the_start_stay_ignored() {
         signal(&child, sent);
         assert_eq!(child.wait().unwrap().code(), Some(code), "{ignored} {sent}");
     }
+}
+
+#[test]
+fn a_guard_ends_hundreds_of_leftovers_at_once() {
+    let scratch = tempfile::tempdir().unwrap();
+    let leave =
+        "n=0; while [ $n -lt 300 ]; do setsid sleep 600 > /dev/null 2>&1 & n=$((n + 1)); done; exit 3";
+    herm(&["guard", "--scratch", scratch.path().to_str().unwrap(), "--"])
+        .args(["sh", "-c", leave])
+        .assert()
+        .code(3)
+        .stderr(contains("ended 300 processes"));
 }

@@ -84,14 +84,12 @@ pub async fn serve(
     server.adapter.shutdown().await;
     server.tasks.shutdown().await;
     drop(server);
-    match tokio::time::timeout(LAST_LINES, &mut writer).await {
-        Ok(written) => written.map_err(io::Error::other).flatten()?,
-        Err(_) => {
-            writer.abort();
-            let problem = format!("the caller did not read the last answers within {LAST_LINES:?}");
-            return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
-        }
-    }
+    let Ok(written) = tokio::time::timeout(LAST_LINES, &mut writer).await else {
+        writer.abort();
+        let problem = format!("the caller did not read the last answers within {LAST_LINES:?}");
+        return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
+    };
+    written.map_err(io::Error::other).flatten()?;
     ended
 }
 

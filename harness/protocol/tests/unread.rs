@@ -1,5 +1,4 @@
 //! A server whose answers nobody reads.
-#![expect(clippy::unwrap_used, reason = "a test that cannot unwrap has failed")]
 
 use std::{
     io::ErrorKind,
@@ -61,7 +60,7 @@ async fn end_of_input_ends_a_server_whose_answers_nobody_reads() {
     let limit = Duration::from_secs(10);
     tokio::time::timeout(limit, feed).await.unwrap();
     drop(input);
-    let served = tokio::time::timeout(limit, server).await.unwrap().unwrap();
-    assert_eq!(served.unwrap_err().kind(), ErrorKind::TimedOut);
+    let result = tokio::time::timeout(limit, server).await.unwrap().unwrap();
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::TimedOut);
     assert!(shut_down.load(Ordering::Relaxed));
 }

@@ -24,7 +24,7 @@ use herm_protocol::{exec::Command, sandbox::Variable};
 Exit codes:
   the command's own, when it ended by itself; 128 + N when signal N ended it
   2    the command line cannot be used
-  4    the executor is broken
+  4    the executor is broken, or output cannot be written
   124  the deadline passed
   126  the program or the directory cannot be used
   127  the program or the shell is not there
