@@ -183,6 +183,12 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Progress that goes to a channel of protocol lines, for adapters that are tried without a connection.
+    #[must_use]
+    pub fn to(lines: mpsc::Sender<Vec<u8>>) -> Self {
+        Self { lines }
+    }
+
     /// One step, for people.
     pub async fn report(&self, message: impl Into<String>) {
         let params = ProgressParams {

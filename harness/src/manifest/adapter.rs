@@ -128,6 +128,14 @@ impl ManifestAdapter {
         }
     }
 
+    /// A command that failed half-way may have made something of the id that it was given.
+    async fn clean_up(&self, id: &str) {
+        if let (Some(close), IdFrom::Given) = (&self.manifest.close, self.manifest.open.id) {
+            // There may be nothing to close, which is what is wanted.
+            let _ = run::output(&close.run.get_ref().fill(&self.values(id)), None, OPERATION).await;
+        }
+    }
+
     fn check_spec(&self, params: &OpenParams) -> Result<(), Error> {
         let SandboxSpec {
             image,
@@ -334,10 +342,14 @@ impl Adapter for ManifestAdapter {
             }
             let within = self.manifest.open.within_s.map_or(OPEN, Duration::from_secs);
             let output = run::output(&template.get_ref().fill(&values), None, within).await;
-            let output = output.map_err(|error| unavailable("open a sandbox", &error.to_string()))?;
-            if output.code != Some(0) {
-                return Err(unavailable("open a sandbox", &output.complaint()));
-            }
+            let output = match output {
+                Ok(output) if output.code == Some(0) => output,
+                failed => {
+                    self.clean_up(&id).await;
+                    let cause = failed.map_or_else(|error| error.to_string(), |output| output.complaint());
+                    return Err(unavailable("open a sandbox", &cause));
+                }
+            };
             if self.manifest.open.id == IdFrom::Output {
                 let last = last_line(&output.stdout);
                 id = last.ok_or_else(|| unavailable("open a sandbox", "the command printed no id"))?;
@@ -572,4 +584,40 @@ fn last_line(bytes: &[u8]) -> Option<String> {
         .map(str::trim)
         .rfind(|line| !line.is_empty())
         .map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+
+    #[tokio::test]
+    async fn an_opening_that_fails_half_way_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("made");
+        let text = format!(
+            r#"
+name = "half"
+[open]
+run = ["sh", "-c", "touch '{made}'; echo no room >&2; exit 3"]
+[exec]
+run = ["{{command}}"]
+shell = ["sh", "-c", "--", "{{text}}"]
+[close]
+run = ["rm", "-f", "{made}"]
+"#,
+            made = made.display()
+        );
+        let path = folder.path().join("half.toml");
+        std::fs::write(&path, text).unwrap();
+        let manifest = Manifest::load(&path, &Catalogue::embedded().unwrap()).unwrap();
+        let (lines, _kept) = tokio::sync::mpsc::channel(1);
+        let adapter = ManifestAdapter::new(manifest);
+        let error = adapter
+            .open(OpenParams::default(), Progress::to(lines))
+            .await
+            .unwrap_err();
+        assert!(error.message.contains("code 3: no room"), "{error}");
+        assert!(!made.exists());
+    }
 }
