@@ -136,6 +136,7 @@ async fn look_at(subject: &Subject, scratch: &Path) -> Vec<Finding> {
         parallelism: None,
         retries: 0,
         keep: false,
+        hold: None,
         guard,
         redactor: Arc::default(),
         listener: None,

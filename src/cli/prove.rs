@@ -77,6 +77,7 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
             parallelism: None,
             retries: 0,
             keep: false,
+            hold: None,
             guard: guard(workspace.path()).map_err(broken)?,
             redactor: Arc::default(),
             listener: None,

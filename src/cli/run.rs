@@ -20,7 +20,7 @@ use herm_harness::{
     recorder::Recorder,
     redact::Redactor,
     report::{Console, ConsoleOptions, Report, Reports},
-    runner::{self, EventSink, RunOptions},
+    runner::{self, EventSink, Hold, RunOptions},
     scene::Listener,
     stop::Stop,
     subject::Subject,
@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     /// Be strict: no selection, no retries, and a flaky MUST counts
     #[arg(long, conflicts_with_all = ["only", "profiles"])]
     certify: bool,
-    /// Leave the sandbox of a failure as it is, until the adapter ends; makes one requirement run after the other
+    /// Leave the sandbox of a failure as it is until Enter is pressed; makes one requirement run after the other
     #[arg(long)]
     keep: bool,
     /// The failures that are expected, and why; a stale entry is red
@@ -151,6 +151,7 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         },
         retries: arguments.retries,
         keep: arguments.keep,
+        hold: arguments.keep.then(hold),
         guard: guard(workspace.path()).map_err(broken)?,
         redactor: Arc::new(redactor_of(&subjects)),
         listener: arguments.verbose.then(listener),
@@ -292,6 +293,22 @@ fn redactor_of(subjects: &[Subject]) -> Redactor {
     Redactor::new(names.filter_map(|name| {
         env::var_os(name).map(|value| (name.clone(), std::os::unix::ffi::OsStringExt::into_vec(value)))
     }))
+}
+
+/// Shows a person the kept sandboxes, until Enter is pressed.
+fn hold() -> Hold {
+    Arc::new(|kept: Vec<String>| {
+        Box::pin(async move {
+            for sandbox in &kept {
+                tell(&format!("kept: {sandbox}"));
+            }
+            if !io::stdin().is_terminal() {
+                return tell("standard input is no terminal, so they end now");
+            }
+            tell("press Enter to end them");
+            let _ = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new())).await;
+        })
+    })
 }
 
 fn listener() -> Arc<Listener> {

@@ -4,6 +4,7 @@
 
 mod adapter;
 mod file;
+mod refuse;
 mod run;
 mod template;
 

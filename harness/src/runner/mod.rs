@@ -15,7 +15,7 @@ use std::{
 };
 
 use cucumber::{Cucumber, runner};
-use futures::FutureExt as _;
+use futures::{FutureExt as _, future::BoxFuture};
 use herm_protocol::{ErrorKind, client::CallError, initialize::Preflight, method, sandbox::Empty};
 
 use board::Board;
@@ -45,6 +45,9 @@ const PREFLIGHT: Duration = Duration::from_mins(1);
 /// Takes every event of a run. It is called from asynchronous code and must not block.
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
+/// Shows kept sandboxes to a person, and returns when that person has seen enough.
+pub type Hold = Arc<dyn Fn(Vec<String>) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// How to test subjects.
 #[derive(Clone)]
 pub struct RunOptions {
@@ -60,6 +63,8 @@ pub struct RunOptions {
     pub retries: u32,
     /// Whether the sandbox of a failure is left as it is.
     pub keep: bool,
+    /// Told of the sandboxes that are kept; they are kept for as long as it takes.
+    pub hold: Option<Hold>,
     /// A program, with arguments, that runs the adapter and ends whatever it leaves behind.
     pub guard: Vec<OsString>,
     /// What never reaches an event or the listener.
@@ -143,6 +148,13 @@ pub async fn test(
         (wanted, first_seen) = board.left();
         if wanted.is_empty() || last {
             break;
+        }
+    }
+    let kept = workshop.kept();
+    if let Some(hold) = options.hold.as_ref().filter(|_| !kept.is_empty()) {
+        tokio::select! {
+            () = options.stop.stopped() => {}
+            () = hold(kept) => {}
         }
     }
     workshop.shut().await;

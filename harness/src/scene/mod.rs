@@ -416,7 +416,11 @@ impl Scene {
             worker.check().await
         };
         if let Some(workshop) = &self.workshop {
-            workshop.give_back(worker, self.alone || (red && keep)).await;
+            let sandbox = self.own.last().or(worker.shared.as_ref()).cloned();
+            match sandbox {
+                Some(sandbox) if keep && red => workshop.keep(worker, sandbox),
+                _ => workshop.give_back(worker, self.alone).await,
+            }
         }
         broken
     }

@@ -181,6 +181,8 @@ pub struct Workshop {
     scratch: String,
     factor: u32,
     idle: Mutex<Vec<Worker>>,
+    /// Adapters whose sandboxes are left as they are, with these.
+    kept: Mutex<Vec<(Worker, Sandbox)>>,
     stop: Stop,
     /// How many adapters were started.
     adapters: AtomicU32,
@@ -205,6 +207,7 @@ impl Workshop {
             scratch,
             factor: 1,
             idle: Mutex::default(),
+            kept: Mutex::default(),
             stop,
             adapters: AtomicU32::new(0),
             useless: Arc::default(),
@@ -341,8 +344,32 @@ impl Workshop {
         }
     }
 
+    /// Keeps an adapter, so that the sandbox of a failure can be looked at.
+    pub(super) fn keep(&self, worker: Worker, sandbox: Sandbox) {
+        self.kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((worker, sandbox));
+    }
+
+    /// The sandboxes that are kept, for people.
+    pub fn kept(&self) -> Vec<String> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let describe = |sandbox: &Sandbox| {
+            let told = sandbox.workdir.as_ref().or(sandbox.opened.cwd.as_ref());
+            let told =
+                told.map(|directory| format!(", whose commands start in {}", directory.to_string_lossy()));
+            format!("sandbox {}{}", sandbox.id, told.unwrap_or_default())
+        };
+        kept.iter().map(|(_, sandbox)| describe(sandbox)).collect()
+    }
+
     /// Stops all idle adapters, each after closing its shared sandbox.
     pub async fn shut(&self) {
+        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        for (worker, _) in kept {
+            worker.client.stop(GRACE).await;
+        }
         let idle = std::mem::take(&mut *self.lock());
         let stops = idle.into_iter().map(|mut worker| async move {
             if let Some(shared) = worker.shared.take() {
