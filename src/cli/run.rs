@@ -300,7 +300,7 @@ fn hold() -> Hold {
     Arc::new(|kept: Vec<String>| {
         Box::pin(async move {
             for sandbox in &kept {
-                tell(&format!("kept: {sandbox}"));
+                tell(format!("kept: {sandbox}"));
             }
             if !io::stdin().is_terminal() {
                 return tell("standard input is no terminal, so they end now");
