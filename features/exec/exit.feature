@@ -92,7 +92,7 @@ Feature: EXIT: how a command ended is told as it was
     When a command that exits with code 3 on signal 10 is sent that signal
     Then the outcome is exited with code 3
 
-  @id:EXIT-010 @must @since:0.1 @profile:core @mutant:reads-text-as-options
+  @id:EXIT-010 @must @since:0.1 @profile:core @mutant:minus-one-for-an-unknown-command @mutant:reads-text-as-options
   Scenario: Text that begins like an option is a command
     What follows -c is taken for an option when it begins with a dash and nothing marks the end of options (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/sh.html).
     Given an open sandbox
