@@ -207,6 +207,11 @@ async fn prove_one(
             let noticed = |id: &String| verdicts.get(id).is_some_and(|(verdict, _)| is_noticed(*verdict));
             let red = |id: &String| verdicts.get(id).is_some_and(|(verdict, _)| verdict.is_red());
             proof.killed_by = proof.kills.iter().filter(|id| red(id)).cloned().collect();
+            let missed: Vec<String> = proof.kills.iter().filter(|id| !red(id)).cloned().collect();
+            proof
+                .killed_by
+                .extend(strike_again(contract, mutated, options, missed).await);
+            proof.killed_by.sort();
             proof.collateral = verdicts
                 .keys()
                 .filter(|id| noticed(id) && !mutant.kills.contains(id) && !mutant.may.contains(id))
@@ -218,6 +223,28 @@ async fn prove_one(
         Err(failure) => proof.broken = Some(failure.to_string()),
     }
     Some(proof)
+}
+
+/// Some faults strike only now and then, as they do in the field. What a mutant should have turned red and did not is tried
+/// a second time; returns what is red then.
+async fn strike_again(
+    contract: &Contract,
+    mutated: &Subject,
+    options: &ProofOptions,
+    missed: Vec<String>,
+) -> Vec<String> {
+    if missed.is_empty() {
+        return missed;
+    }
+    let selection = Selection {
+        only: missed.clone(),
+        profiles: Vec::new(),
+    };
+    let Ok(again) = verdicts(contract, mutated, &options.run, selection).await else {
+        return Vec::new();
+    };
+    let red = |id: &String| again.get(id).is_some_and(|(verdict, _)| verdict.is_red());
+    missed.into_iter().filter(red).collect()
 }
 
 /// What is red besides is tried a second time: only what is red again was turned red by the mutant, and not by a moment's
