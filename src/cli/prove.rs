@@ -29,6 +29,9 @@ use super::{
 
 /// Prove the checks: run a subject broken in one stated way after the other, and see each requirement turn red for it.
 ///
+/// What comes out otherwise than stated is tried a second time before it is told: a moment's load is no finding, and some
+/// faults strike only now and then.
+///
 /// Exit codes: 0 every check is proved; 6 a mutant survived, something else turned red, or a requirement is unproved.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ffi::OsString,
-    io,
     process::Stdio,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -14,8 +13,8 @@ use std::{
 
 use async_trait::async_trait;
 use herm_protocol::{
-    Adapter, ByteString, Error, ErrorKind, ExecInput, Execution, Finished, Progress, VERSION,
-    exec::{Command, Outcome, RunParams, SetupFailure, SignalCause, Stdin, Stream},
+    Adapter, ByteString, Error, ErrorKind, Execution, Finished, Progress, VERSION,
+    exec::{Command, Outcome, RunParams, Stdin, Stream},
     file::{FileContent, ReadParams, WriteParams},
     initialize::{InitializeParams, Initialized, Limits, Preflight, Problem},
     sandbox::{
@@ -24,8 +23,6 @@ use herm_protocol::{
     },
 };
 use tokio::{
-    io::AsyncWriteExt as _,
-    process::Child,
     sync::{Notify, watch},
     task::JoinSet,
 };
@@ -355,7 +352,7 @@ impl Adapter for ManifestAdapter {
         };
         let mut child = match run::start(&words, stdin) {
             Ok(child) => child,
-            Err(error) => return Ok(not_started(&error).into()),
+            Err(error) => return Ok(run::not_started(&error).into()),
         };
         execution.output.started().await;
         let (ended, told) = watch::channel(false);
@@ -372,14 +369,14 @@ impl Adapter for ManifestAdapter {
             Stream::Stderr,
             told,
         ));
-        let feeder = tokio::spawn(feed(child.stdin.take(), params.stdin, execution.input));
+        let feeder = tokio::spawn(run::feed(child.stdin.take(), params.stdin, execution.input));
         let outcome = tokio::select! {
             status = child.wait() => match status {
                 Ok(_) if end.begun.load(Ordering::SeqCst) => Outcome::SandboxLost,
-                Ok(status) => outcome_of(status),
+                Ok(status) => run::outcome_of(status),
                 Err(_) => Outcome::TransportLost,
             },
-            () = over => lost(&mut child).await,
+            () = over => run::lost(&mut child).await,
         };
         // Pumps that have ended already do not listen any more.
         let _ = ended.send(true);
@@ -446,54 +443,6 @@ impl ManifestAdapter {
         let mut values = self.values(sandbox);
         values.one.insert("path", path.clone());
         Ok(values)
-    }
-}
-
-/// The sandbox was closed under a running command: its client, if it is still there, has nothing to wait for.
-async fn lost(child: &mut Child) -> Outcome {
-    run::kill(child);
-    let _ = child.wait().await;
-    Outcome::SandboxLost
-}
-
-async fn feed(stdin: Option<tokio::process::ChildStdin>, given: Stdin, mut input: ExecInput) {
-    let Some(mut stdin) = stdin else { return };
-    match given {
-        Stdin::None => {}
-        Stdin::Bytes { data } => {
-            // A command that does not read its input ends by itself.
-            let _ = stdin.write_all(data.as_bytes()).await;
-        }
-        Stdin::Stream => {
-            while let Some(data) = input.next().await {
-                if stdin.write_all(&data).await.is_err() || stdin.flush().await.is_err() {
-                    return;
-                }
-            }
-        }
-    }
-}
-
-fn outcome_of(status: std::process::ExitStatus) -> Outcome {
-    use std::os::unix::process::ExitStatusExt as _;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Outcome::Exited { code },
-        (None, Some(number)) => Outcome::Signaled {
-            number,
-            cause: SignalCause::Unknown,
-        },
-        (None, None) => Outcome::TransportLost,
-    }
-}
-
-fn not_started(error: &io::Error) -> Outcome {
-    let kind = match error.kind() {
-        io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => SetupFailure::ResourcesExhausted,
-        _ => SetupFailure::Other,
-    };
-    Outcome::SetupFailed {
-        kind,
-        message: format!("the manifest's command cannot be started: {error}"),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, io, process::Stdio, time::Duration};
 
-use herm_protocol::{ByteString, ExecOutput, exec::Stream};
+use herm_protocol::{
+    ByteString, ExecInput, ExecOutput,
+    exec::{Outcome, SetupFailure, SignalCause, Stdin, Stream},
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
@@ -152,5 +155,53 @@ pub(super) fn kill(child: &Child) {
     if let Some(group) = group {
         // It may have ended a moment ago, which is what was wanted.
         let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// The sandbox was closed under a running command: its client, if it is still there, has nothing to wait for.
+pub(super) async fn lost(child: &mut Child) -> Outcome {
+    kill(child);
+    let _ = child.wait().await;
+    Outcome::SandboxLost
+}
+
+pub(super) async fn feed(stdin: Option<ChildStdin>, given: Stdin, mut input: ExecInput) {
+    let Some(mut stdin) = stdin else { return };
+    match given {
+        Stdin::None => {}
+        Stdin::Bytes { data } => {
+            // A command that does not read its input ends by itself.
+            let _ = stdin.write_all(data.as_bytes()).await;
+        }
+        Stdin::Stream => {
+            while let Some(data) = input.next().await {
+                if stdin.write_all(&data).await.is_err() || stdin.flush().await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn outcome_of(status: std::process::ExitStatus) -> Outcome {
+    use std::os::unix::process::ExitStatusExt as _;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Outcome::Exited { code },
+        (None, Some(number)) => Outcome::Signaled {
+            number,
+            cause: SignalCause::Unknown,
+        },
+        (None, None) => Outcome::TransportLost,
+    }
+}
+
+pub(super) fn not_started(error: &io::Error) -> Outcome {
+    let kind = match error.kind() {
+        io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => SetupFailure::ResourcesExhausted,
+        _ => SetupFailure::Other,
+    };
+    Outcome::SetupFailed {
+        kind,
+        message: format!("the manifest's command cannot be started: {error}"),
     }
 }
