@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     ByteString, Error,
     capture::Recorder,
+    condition::{ConditionApplied, ConditionList, ConditionParams},
     exec::{Outcome, RunParams, Stream},
     file::{
         ChmodParams, DirectoryListing, FileContent, FileInfo, MoveParams, PathParams, ReadParams,
@@ -100,6 +101,21 @@ pub trait Adapter: Send + Sync + 'static {
         Err(Error::unsupported("ledger.snapshot"))
     }
 
+    /// Lists the conditions that can be brought about.
+    async fn list_conditions(&self) -> Result<ConditionList, Error> {
+        Err(Error::unsupported("condition.list"))
+    }
+
+    /// Brings a condition about.
+    async fn apply_condition(&self, _: ConditionParams) -> Result<ConditionApplied, Error> {
+        Err(Error::unsupported("condition.apply"))
+    }
+
+    /// Undoes a condition; one that does not hold is no error.
+    async fn clear_condition(&self, _: ConditionParams) -> Result<(), Error> {
+        Err(Error::unsupported("condition.clear"))
+    }
+
     /// The connection has ended: end every command, and remove every sandbox that is not meant to outlive it.
     async fn shutdown(&self) {}
 }
@@ -169,6 +185,18 @@ impl<A: Adapter> Adapter for std::sync::Arc<A> {
 
     async fn ledger(&self) -> Result<Ledger, Error> {
         (**self).ledger().await
+    }
+
+    async fn list_conditions(&self) -> Result<ConditionList, Error> {
+        (**self).list_conditions().await
+    }
+
+    async fn apply_condition(&self, params: ConditionParams) -> Result<ConditionApplied, Error> {
+        (**self).apply_condition(params).await
+    }
+
+    async fn clear_condition(&self, params: ConditionParams) -> Result<(), Error> {
+        (**self).clear_condition(params).await
     }
 
     async fn shutdown(&self) {

@@ -10,6 +10,7 @@ pub mod byte_string;
 mod capture;
 pub mod client;
 pub mod codec;
+pub mod condition;
 pub mod error;
 pub mod exec;
 pub mod file;

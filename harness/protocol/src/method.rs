@@ -3,6 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
+    condition::{ConditionApplied, ConditionList, ConditionParams},
     exec::{
         AliveParams, CancelParams, CreditParams, OutputParams, RunParams, RunResult, SignalParams,
         StartedParams, StdinParams, StdinTaken,
@@ -94,6 +95,9 @@ messages! {
         MakeDirectory = "file.mkdir": PathParams => Empty, "Makes a directory.";
         MoveFile = "file.move": MoveParams => Empty, "Moves a file or directory.";
         ChangeMode = "file.chmod": ChmodParams => Empty, "Sets permission bits.";
+        ListConditions = "condition.list": Empty => ConditionList, "Which conditions can be brought about.";
+        ApplyCondition = "condition.apply": ConditionParams => ConditionApplied, "Brings a condition about.";
+        ClearCondition = "condition.clear": ConditionParams => Empty, "Undoes a condition.";
         TakeLedger = "ledger.snapshot": Empty => Ledger, "What the subject owns.";
     }
     notifications {

@@ -418,6 +418,17 @@ async fn call(
         }
         method::MoveFile::NAME => answer!(method::MoveFile, |params| adapter.move_file(params)),
         method::ChangeMode::NAME => answer!(method::ChangeMode, |params| adapter.change_mode(params)),
+        method::ListConditions::NAME => {
+            answer!(method::ListConditions, |_params| adapter.list_conditions())
+        }
+        method::ApplyCondition::NAME => {
+            answer!(method::ApplyCondition, |params| adapter.apply_condition(params))
+        }
+        method::ClearCondition::NAME => {
+            answer!(method::ClearCondition, |params| async {
+                adapter.clear_condition(params).await.map(|()| Empty {})
+            })
+        }
         method::TakeLedger::NAME => answer!(method::TakeLedger, |_params| adapter.ledger()),
         _ => Err(Error::unsupported(name)),
     }
