@@ -1,6 +1,7 @@
 //! What a scenario works with: an adapter, a sandbox, and what was seen.
 
 mod beat;
+mod condition;
 mod failure;
 mod host;
 pub mod shell;
@@ -24,6 +25,7 @@ use herm_protocol::{
 };
 
 pub use beat::Beat;
+pub(crate) use condition::Without;
 pub use failure::Failure;
 pub use host::processes_with;
 pub use worker::{CANARY, Conversation, Listener, Sandbox, Worker, Workshop};
@@ -51,6 +53,8 @@ pub struct Scene {
     pub(crate) refusal: Option<Error>,
     /// The beat that a command keeps.
     pub(crate) beat: Option<Beat>,
+    /// Conditions that hold.
+    pub(crate) held: condition::Held,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
 }
@@ -74,6 +78,8 @@ pub(crate) struct Notes {
     pub(crate) number: Option<u64>,
     /// Records of commands that ran at the same time.
     pub(crate) records: Vec<ExecRecord>,
+    /// How the backend was without each thing that it needs.
+    pub(crate) without: Vec<Without>,
 }
 
 impl std::fmt::Debug for Scene {
@@ -384,15 +390,9 @@ impl Scene {
             .worker
             .as_ref()
             .is_none_or(|worker| worker.broken || worker.client.fault().is_some());
-        // Who has asked for the end of the run waits for it; what is left open is ended with the adapter.
-        let most = match self
-            .workshop
-            .as_ref()
-            .and_then(|workshop| workshop.stop_signal().signal())
-        {
-            Some(_) => Duration::from_secs(2),
-            None => self.scaled(Duration::from_secs(30)),
-        };
+        // What is held cannot be ended in order.
+        let uncleared = self.clear_conditions().await.err();
+        let most = self.last_patience();
         for exec in self
             .running
             .drain(..)
@@ -401,7 +401,9 @@ impl Scene {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
         }
-        let mut worker = self.worker.take()?;
+        let Some(mut worker) = self.worker.take() else {
+            return uncleared;
+        };
         if !keep && !worker.broken {
             for sandbox in self.own.drain(..) {
                 worker.close(&sandbox.id, most).await;
@@ -422,6 +424,16 @@ impl Scene {
                 _ => workshop.give_back(worker, self.alone).await,
             }
         }
-        broken
+        broken.or(uncleared)
+    }
+
+    /// How long anything may take when the scenario is over. Who has asked for the end of the run waits for it; what is left
+    /// open is ended with the adapter.
+    fn last_patience(&self) -> Duration {
+        let workshop = self.workshop.as_ref();
+        match workshop.and_then(|workshop| workshop.stop_signal().signal()) {
+            Some(_) => Duration::from_secs(2),
+            None => self.scaled(Duration::from_secs(30)),
+        }
     }
 }

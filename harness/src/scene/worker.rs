@@ -4,6 +4,7 @@ use std::{
     collections::VecDeque,
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -17,7 +18,7 @@ use herm_protocol::{
     exec::{Command, Outcome, RunParams},
     initialize::{InitializeParams, Initialized},
     method,
-    sandbox::{CloseHow, CloseParams, OpenParams, Opened},
+    sandbox::{CloseHow, CloseParams, OpenParams, Opened, Variable},
     transcript::{Direction, Transcript},
 };
 
@@ -146,6 +147,24 @@ impl Worker {
         }
     }
 
+    /// Opens a sandbox, runs a command in it, and closes it.
+    pub(super) async fn try_out(&mut self, patience: Duration) -> Result<(), Failure> {
+        let opened = self
+            .client
+            .call::<method::Open>(&OpenParams::default(), patience)
+            .await?;
+        let params = RunParams::new(&opened.sandbox, "herm-try-out", Command::Shell("true".into()));
+        let record = self.client.run(&params)?.wait(patience).await?;
+        self.close(&opened.sandbox, patience).await;
+        match record.result().map(|result| &result.outcome) {
+            Some(Outcome::Exited { code: 0 }) => Ok(()),
+            _ => Err(Failure::failed(
+                "a command to run",
+                format!("{:?}", record.answer),
+            )),
+        }
+    }
+
     /// Closes a sandbox that nobody has opened, which every backend answers, and says what is broken if no answer comes back:
     /// an adapter that has died of an earlier message answers nothing.
     pub(super) async fn check(&mut self) -> Option<Failure> {
@@ -215,6 +234,11 @@ impl Workshop {
         }
     }
 
+    /// The folder for temporary files of the run, on this machine.
+    pub fn scratch(&self) -> &Path {
+        Path::new(&self.scratch)
+    }
+
     /// Sets by how much every deadline is longer than on this machine.
     pub fn set_factor(&mut self, factor: u32) {
         self.factor = factor;
@@ -244,13 +268,24 @@ impl Workshop {
     /// # Errors
     /// It could not be started.
     pub fn start(&self) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
+        self.start_with(&[])
+    }
+
+    /// Starts an adapter with variables in place of those of the same name.
+    fn start_with(&self, variables: &[Variable]) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
+        let mut launch = self.launch.clone();
+        for variable in variables {
+            let name = variable.name.to_os_string();
+            launch.environment.retain(|(known, _)| *known != name);
+            launch.environment.push((name, variable.value.to_os_string()));
+        }
         let serial = self.adapters.fetch_add(1, Ordering::SeqCst) + 1;
         let conversation = Arc::new(Conversation {
             serial,
             lines: Mutex::default(),
             listener: self.listener.clone(),
         });
-        let client = Client::start(&self.launch, ClientOptions::default(), conversation.clone())?;
+        let client = Client::start(&launch, ClientOptions::default(), conversation.clone())?;
         Ok((Arc::new(client), conversation))
     }
 
@@ -268,7 +303,15 @@ impl Workshop {
     /// # Errors
     /// It could not be started, does not answer, or speaks another version; each is an `error`.
     pub async fn employ(&self) -> Result<Worker, Failure> {
-        let (client, transcript) = self.start()?;
+        self.employ_with(&[]).await
+    }
+
+    /// As [`Workshop::employ`], with variables in place of those of the same name.
+    ///
+    /// # Errors
+    /// As [`Workshop::employ`].
+    pub(super) async fn employ_with(&self, variables: &[Variable]) -> Result<Worker, Failure> {
+        let (client, transcript) = self.start_with(variables)?;
         let deadline = self.scaled(INTRODUCTION);
         let answer = client
             .call::<method::Initialize>(&self.introduction(), deadline)

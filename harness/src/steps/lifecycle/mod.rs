@@ -2,6 +2,8 @@
 
 mod close;
 mod open;
+mod preflight;
+mod stale;
 
 pub(super) use close::leave_beat;
 
@@ -10,4 +12,6 @@ use crate::step::StepList;
 pub(super) fn register(steps: &mut StepList) {
     open::register(steps);
     close::register(steps);
+    preflight::register(steps);
+    stale::register(steps);
 }
