@@ -35,7 +35,9 @@ impl Subject {
     }
 
     async fn clear(&self, name: &str, sandbox: Option<&str>) {
-        self.call::<ClearCondition>(&condition(name, sandbox)).await.unwrap();
+        self.call::<ClearCondition>(&condition(name, sandbox))
+            .await
+            .unwrap();
     }
 
     async fn worker(&self) -> i32 {
@@ -78,12 +80,21 @@ fn condition(name: &str, sandbox: Option<&str>) -> ConditionParams {
 
 fn state(pid: i32) -> String {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    stat.rsplit(')').next().unwrap().split_whitespace().next().unwrap().into()
+    stat.rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .into()
 }
 
 fn mounts() -> usize {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    mounts.lines().filter(|line| line.contains("herm-condition")).count()
+    mounts
+        .lines()
+        .filter(|line| line.contains("herm-condition"))
+        .count()
 }
 
 #[tokio::test]
@@ -120,7 +131,14 @@ async fn a_sandbox_that_is_removed_is_gone_for_every_call_and_is_not_made_again(
     ] {
         assert_eq!(error.kind(), ErrorKind::SandboxNotFound, "{error}");
     }
-    assert!(subject.call::<List>(&Empty {}).await.unwrap().sandboxes.is_empty());
+    assert!(
+        subject
+            .call::<List>(&Empty {})
+            .await
+            .unwrap()
+            .sandboxes
+            .is_empty()
+    );
     subject.close().await;
     assert!(!subject.close().await.existed);
     assert_eq!(fs::read_dir(subject.scratch.path()).unwrap().count(), 0);
@@ -196,7 +214,10 @@ async fn without_a_shell_no_sandbox_opens_and_the_shell_is_named() {
     let without = subject.started_in("tool.missing").await;
     let preflight = without.call::<CheckPreflight>(&Empty {}, SOON).await.unwrap();
     assert!(preflight.problems[0].what.contains("bash"), "{preflight:?}");
-    let error = without.call::<Open>(&OpenParams::default(), SOON).await.unwrap_err();
+    let error = without
+        .call::<Open>(&OpenParams::default(), SOON)
+        .await
+        .unwrap_err();
     let error = error.refusal().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(error.data.resource.as_deref(), Some("bash"));

@@ -55,7 +55,10 @@ fn a_condition_that_is_not_offered_is_inconclusive_and_named() {
     for (id, name) in [("STALE-006", "remove"), ("PREFLIGHT-007", "*.missing")] {
         assert_eq!(verdict(&report, id), "inconclusive");
         let seen = row(&report, id)["detail"]["seen"].as_str().unwrap();
-        assert!(seen.contains(&format!("does not offer the condition {name}")), "{seen}");
+        assert!(
+            seen.contains(&format!("does not offer the condition {name}")),
+            "{seen}"
+        );
     }
     place.becomes_clean();
 }
@@ -63,13 +66,19 @@ fn a_condition_that_is_not_offered_is_inconclusive_and_named() {
 #[test]
 fn a_condition_that_breaks_is_an_error_and_one_that_cannot_be_undone_is_too() {
     for (method, said) in [
-        ("condition.apply", "the condition remove could not be brought about"),
+        (
+            "condition.apply",
+            "the condition remove could not be brought about",
+        ),
         ("condition.clear", "the condition remove could not be undone"),
     ] {
         let place = Place::new();
         let script = place.script("adapter", SCRIPT);
         place
-            .run("run --only STALE-006 --adapter", &[script.to_str().unwrap(), method])
+            .run(
+                "run --only STALE-006 --adapter",
+                &[script.to_str().unwrap(), method],
+            )
             .code(4)
             .stdout(contains("the lever is stuck"));
         let report = place.report();
@@ -90,7 +99,9 @@ fn left() -> Vec<String> {
         .map(str::to_owned);
     let shared = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     let shared = shared.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    mounts.chain(shared.filter(|name| name.contains("faketime"))).collect()
+    mounts
+        .chain(shared.filter(|name| name.contains("faketime")))
+        .collect()
 }
 
 #[test]

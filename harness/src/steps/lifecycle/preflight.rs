@@ -208,10 +208,10 @@ fn with_a_step(_: &Scene, without: &Without) -> StepResult {
 
 fn refused(scene: &Scene, without: &Without) -> StepResult {
     talks(without)?;
-    let expected = match without.condition.name.as_str() {
-        "credential.missing" => ErrorKind::CredentialMissing,
-        "image.missing" => ErrorKind::NotFound,
-        _ => ErrorKind::Unavailable,
+    let expected = if without.condition.name == "credential.missing" {
+        ErrorKind::CredentialMissing
+    } else {
+        ErrorKind::Unavailable
     };
     let name = without.condition.names.as_deref().unwrap_or_default();
     let limit = scene.scaled(REFUSED_WITHIN);
