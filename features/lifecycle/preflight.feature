@@ -60,7 +60,7 @@ Feature: PREFLIGHT: what is missing is told
   @id:PREFLIGHT-010 @must @since:0.1 @profile:files @needs:files @mutant:internal-error-for-a-full-disk @mutant:leaves-half-a-file
   Scenario: A file for which there is no room is refused as such, and nothing of it stays
     With its disk filled, every call of a sandbox failed, and this was taken for the commands' own output (https://github.com/UKGovernmentBEIS/inspect_ai/issues/4709).
-    Given a backend with next to no room for files
+    Given a world with next to no room for files
     And an open sandbox
     When more than fits is written to a new file
     Then the call is refused because there is no room
@@ -71,7 +71,7 @@ Feature: PREFLIGHT: what is missing is told
   @id:PREFLIGHT-011 @must @since:0.1 @profile:files @needs:files @mutant:leaves-half-a-file
   Scenario: A file that cannot grow for want of room stays as it was
     A reader saw half of a file that was being rewritten, and its search path was corrupted for good (https://github.com/NousResearch/hermes-agent/issues/38249).
-    Given a backend with next to no room for files
+    Given a world with next to no room for files
     And an open sandbox
     And a file that was written with 1000 bytes
     When more than fits is written to it

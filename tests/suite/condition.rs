@@ -7,7 +7,7 @@ use predicates::str::contains;
 use crate::support::{Place, exit_code, row, signal, verdict};
 
 /// Requirements that hold conditions for a while: a full disk, a paused sandbox, a clock that jumps.
-const HOLDS: &str = "run --only PREFLIGHT-010,PREFLIGHT-011,STALE-004,STALE-005,TIMEOUT-012";
+const HOLDS: &str = "run --only PREFLIGHT-010,PREFLIGHT-011,STALE-004,STALE-005,TIMEOUT-014";
 
 /// A manifest of commands has no conditions.
 const PLAIN: &str = r#"

@@ -24,7 +24,7 @@ const TIMES: usize = 3;
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given("a backend {words}", |scene, arguments| {
+        .given("a world {words}", |scene, arguments| {
             Box::pin(async move {
                 let condition = match arguments.words(0)? {
                     "with next to no room for files" => "disk.full",
