@@ -37,20 +37,12 @@ pub(super) fn register(steps: &mut StepList) {
         .when("{words} is sent", |scene, arguments| {
             Box::pin(async move { send_bad_line(scene, arguments.words(0)?).await })
         })
-        .then(
-            "it is answered with an error that names no request",
-            |scene, _| Box::pin(answered_unaddressed(scene)),
-        )
         .when("a command runs for a long time", |scene, _| {
             Box::pin(start_long(scene))
         })
         .then("another command is answered meanwhile", |scene, _| {
             Box::pin(answered_meanwhile(scene))
         })
-        .when(
-            "a program is given an argument of bytes that are not valid UTF-8",
-            |scene, _| Box::pin(run_with_bytes(scene)),
-        )
         .then("it has received exactly these bytes", |scene, _| {
             Box::pin(async { received_bytes(scene) })
         })
@@ -177,7 +169,7 @@ async fn send_long_line(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
-async fn answered_unaddressed(scene: &mut Scene) -> StepResult {
+pub(crate) async fn answered_unaddressed(scene: &mut Scene) -> StepResult {
     let patience = scene.patience();
     match scene.client().await?.next_unaddressed(patience).await {
         Ok(_) => Ok(()),
@@ -204,7 +196,7 @@ async fn answered_meanwhile(scene: &mut Scene) -> StepResult {
     }
 }
 
-async fn run_with_bytes(scene: &mut Scene) -> StepResult {
+pub(crate) async fn run_with_bytes(scene: &mut Scene) -> StepResult {
     let sandbox = scene.sandbox().await?.id;
     let argv = ["printf", "%s"]
         .map(ByteString::from)

@@ -31,10 +31,6 @@ pub(super) fn register(steps: &mut StepList) {
         .when("a command keeps a beat and floods a caller that takes nothing, until its deadline of {int} second", |scene, arguments| {
             Box::pin(async move { flood_until(scene, arguments.int(0)?).await })
         })
-        .then("the beat stops within {int} seconds after the deadline", |scene, arguments| {
-            Box::pin(async move { stops_within(scene, Duration::from_secs(arguments.int(0)?)).await })
-        })
-        .then("the command is answered as timed out", |scene, _| Box::pin(answered_as_timed_out(scene)))
         .when("a command with a deadline of {int} seconds {words}", |scene, arguments| {
             Box::pin(async move {
                 let text = text_in_words(arguments.words(1)?)?;
@@ -96,7 +92,7 @@ async fn run_until(scene: &mut Scene, text: String, seconds: u64) -> StepResult 
     scene.run(&params).await
 }
 
-async fn stops_within(scene: &mut Scene, slack: Duration) -> StepResult {
+pub(crate) async fn stops_within(scene: &mut Scene, slack: Duration) -> StepResult {
     let deadline = Duration::from_millis(scene.notes.number.unwrap_or_default());
     tokio::time::sleep(deadline + scene.scaled(slack)).await;
     let token = scene.the_beat()?.token;
@@ -129,7 +125,7 @@ async fn cancelled(exec: Exec, patience: Duration) -> Result<herm_protocol::clie
     exec.wait(patience).await.map_err(|fault: Fault| fault.into())
 }
 
-async fn answered_as_timed_out(scene: &mut Scene) -> StepResult {
+pub(crate) async fn answered_as_timed_out(scene: &mut Scene) -> StepResult {
     let within = scene.scaled(Duration::from_secs(3));
     let Some(mut exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));

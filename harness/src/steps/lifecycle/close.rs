@@ -16,9 +16,6 @@ use crate::{
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given("a command that has left a beat behind", |scene, _| {
-            Box::pin(leave_beat(scene))
-        })
         .given("a file in the first one's working directory", |scene, _| {
             Box::pin(file_in_first(scene))
         })
@@ -43,9 +40,6 @@ pub(super) fn register(steps: &mut StepList) {
         )
         .then("closing it again tells that nothing was there", |scene, _| {
             Box::pin(close_again(scene))
-        })
-        .then("the command is answered as lost with its sandbox", |scene, _| {
-            Box::pin(answered_as_lost(scene))
         })
         .then("the second one sees no such file", |scene, _| {
             Box::pin(absent(
@@ -106,7 +100,7 @@ async fn close_again(scene: &mut Scene) -> StepResult {
     }
 }
 
-async fn answered_as_lost(scene: &mut Scene) -> StepResult {
+pub(crate) async fn answered_as_lost(scene: &mut Scene) -> StepResult {
     let within = scene.scaled(Duration::from_secs(5));
     let Some(exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));

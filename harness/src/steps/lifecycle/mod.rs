@@ -1,7 +1,7 @@
 //! Steps of the chapters about the life of a sandbox.
 
-mod close;
-mod open;
+pub(super) mod close;
+pub(super) mod open;
 
 pub(super) use close::leave_beat;
 
