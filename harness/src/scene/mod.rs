@@ -1,12 +1,17 @@
 //! What a scenario works with: an adapter, a sandbox, and what was seen.
 
 mod beat;
+mod conversation;
 mod failure;
 mod host;
+mod ledger;
+mod room;
 pub mod shell;
+mod stay;
 mod worker;
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -24,9 +29,12 @@ use herm_protocol::{
 };
 
 pub use beat::Beat;
+pub use conversation::{Conversation, Listener};
 pub use failure::Failure;
 pub use host::processes_with;
-pub use worker::{CANARY, Conversation, Listener, Sandbox, Worker, Workshop};
+pub(crate) use ledger::Ledger;
+pub(crate) use stay::Stay;
+pub use worker::{CANARY, Sandbox, Worker, Workshop};
 
 use crate::step::StepResult;
 
@@ -51,6 +59,8 @@ pub struct Scene {
     pub(crate) refusal: Option<Error>,
     /// The beat that a command keeps.
     pub(crate) beat: Option<Beat>,
+    /// The adapter in a room of its own, where the scenario has one.
+    pub(crate) stay: Option<Stay>,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
 }
@@ -72,6 +82,8 @@ pub(crate) struct Notes {
     pub(crate) value: Option<serde_json::Value>,
     /// A number for the next step.
     pub(crate) number: Option<u64>,
+    /// Paths on this machine that were the sandbox's which was destroyed last.
+    pub(crate) places: Vec<PathBuf>,
     /// Records of commands that ran at the same time.
     pub(crate) records: Vec<ExecRecord>,
 }
@@ -400,6 +412,10 @@ impl Scene {
         {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
+        }
+        let stay = self.stay.take();
+        if let (Some(stay), Some(workshop)) = (stay, &self.workshop) {
+            stay.end(workshop).await;
         }
         let mut worker = self.worker.take()?;
         if !keep && !worker.broken {

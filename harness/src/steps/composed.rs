@@ -7,7 +7,7 @@ use super::{
     exec::{cwd, env, exit, timeout},
     files::file,
     general,
-    lifecycle::{close, leave_beat, open},
+    lifecycle::{close, leak, leave_beat, open},
 };
 use crate::{
     scene::{Failure, Scene},
@@ -46,7 +46,7 @@ pub(super) fn register(steps: &mut StepList) {
                 match what.strip_prefix("is asked to ") {
                     Some(favour) => cap::ask_to(scene, favour).await,
                     None if what == "introduces itself" => cap::introduce(scene).await,
-                    None => Err(unknown(what, "done by a backend")),
+                    None => leak::end_backend(scene, what).await,
                 }
             })
         })
@@ -106,6 +106,7 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
         return error::run_with_nul(scene, part).await;
     }
     match how {
+        "abandoned by its reader" => exit::lose_reader(scene).await,
         "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
         other => Err(unknown(other, "done with a command")),
     }

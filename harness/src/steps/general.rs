@@ -133,6 +133,7 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
     }
     match words {
         "timed out" => expect_outcome(scene, &Outcome::TimedOut),
+        "timed out, each at its own deadline" => super::exec::timeout::told_apart(scene),
         "cancelled" => expect_outcome(scene, &Outcome::Cancelled),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }

@@ -8,7 +8,7 @@ use herm_protocol::{
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::show,
+    steps::general::{new_mark, show},
 };
 
 /// A program that nobody has.
@@ -45,6 +45,13 @@ pub(super) fn register(steps: &mut StepList) {
                 run(scene, text).await
             })
         });
+}
+
+/// A writer whose reader takes one line and goes. It leaves the mark when it has written all, to nobody.
+pub(crate) async fn lose_reader(scene: &mut Scene) -> StepResult {
+    let mark = new_mark(scene).await?;
+    let write = "i=0; while [ $i -lt 100000 ]; do echo y; i=$((i+1)); done 2>/dev/null";
+    run(scene, &format!("{{ {write}; {mark}; }} | head -n 1")).await
 }
 
 /// A command whose first word cannot be run.

@@ -37,8 +37,17 @@ pub(super) fn register(steps: &mut StepList) {
                 run_until(scene, text, arguments.int(0)?).await
             })
         })
+        .when("a command keeps a beat with a deadline of {int} milliseconds, and then one of {int}", |scene, arguments| {
+            Box::pin(async move { run_until_each(scene, [arguments.int(0)?, arguments.int(1)?]).await })
+        })
         .when("the command is cancelled", |scene, _| Box::pin(cancel(scene)));
 }
+
+/// What a command prints before its deadline.
+const LAST_WORDS: &str = "so far\n";
+
+/// How often two deadlines are compared before their distance is told: a moment's load is no finding.
+const COMPARED: u32 = 2;
 
 /// What a command does that keeps a beat.
 async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure> {
@@ -48,6 +57,11 @@ async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure>
         "that ignores requests to end keeps a beat" => {
             let beat = scene.new_beat("trap \"\" TERM HUP INT;").await?;
             format!("trap '' TERM HUP INT; {beat}; {beat}")
+        }
+        "prints on both streams and keeps a beat" => {
+            scene.notes.content = Some(LAST_WORDS.as_bytes().to_vec());
+            let print = shell::print(LAST_WORDS.as_bytes());
+            format!("{print}; {print} >&2; {}", scene.new_beat("").await?)
         }
         other => return Err(Failure::suite(format!("{other:?} keeps no beat"))),
     })
@@ -104,6 +118,56 @@ pub(crate) async fn stops_within(scene: &mut Scene, slack: Duration) -> StepResu
         ));
     }
     scene.beat_has_stopped().await
+}
+
+/// Runs commands into two deadlines, and keeps what was seen of both. How late an answer comes has as much to do with the
+/// way as with the deadline; how long after another one does not.
+async fn run_until_each(scene: &mut Scene, deadlines: [u64; 2]) -> StepResult {
+    for _ in 0..COMPARED {
+        scene.notes.records.clear();
+        for deadline in deadlines {
+            let text = scene.new_beat("").await?;
+            let mut params = scene.command(text).await?;
+            params.timeout_ms = Some(deadline);
+            scene.notes.number = params.timeout_ms;
+            scene.run(&params).await?;
+            expect_outcome(scene, &Outcome::TimedOut)?;
+            let took = scene.record()?.answered_after.unwrap_or_default();
+            if took < Duration::from_millis(deadline) {
+                return Err(Failure::failed(
+                    format!("the answer no earlier than the deadline of {deadline} ms"),
+                    format!("it came after {} ms", took.as_millis()),
+                ));
+            }
+            scene.notes.records.extend(scene.last.clone());
+        }
+        scene.notes.number = Some(deadlines[1].saturating_sub(deadlines[0]));
+        if told_apart(scene).is_ok() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Of two deadlines that were run into, the second came after the first by at least half of what lies between them.
+pub(crate) fn told_apart(scene: &Scene) -> StepResult {
+    let took = |index: usize| {
+        let record = scene.notes.records.get(index);
+        record
+            .and_then(|record| record.answered_after)
+            .unwrap_or_default()
+    };
+    let (between, seen) = (
+        scene.notes.number.unwrap_or_default(),
+        took(1).saturating_sub(took(0)),
+    );
+    if seen >= Duration::from_millis(between / 2) {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("the deadlines to strike about {between} ms apart"),
+        format!("after {} ms and {} ms", took(0).as_millis(), took(1).as_millis()),
+    ))
 }
 
 async fn cancel(scene: &mut Scene) -> StepResult {

@@ -1,6 +1,7 @@
 //! Steps of the chapters about the life of a sandbox.
 
 pub(super) mod close;
+pub(super) mod leak;
 pub(super) mod open;
 
 pub(super) use close::leave_beat;
@@ -10,4 +11,5 @@ use crate::step::StepList;
 pub(super) fn register(steps: &mut StepList) {
     open::register(steps);
     close::register(steps);
+    leak::register(steps);
 }
