@@ -76,6 +76,13 @@ impl Ledger {
         self
     }
 
+    /// What is in either.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.things.extend(other.things);
+        self
+    }
+
     /// What is here and was not there.
     #[must_use]
     pub(crate) fn since(&self, before: &Self) -> Self {

@@ -5,6 +5,7 @@ mod conversation;
 mod failure;
 mod host;
 mod ledger;
+mod others;
 mod room;
 pub mod shell;
 mod stay;
