@@ -2,12 +2,18 @@
 
 mod beat;
 mod condition;
+mod conversation;
 mod failure;
 mod host;
+mod ledger;
+mod others;
+mod room;
 pub mod shell;
+mod stay;
 mod worker;
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -26,9 +32,12 @@ use herm_protocol::{
 
 pub use beat::Beat;
 pub(crate) use condition::Without;
+pub use conversation::{Conversation, Listener};
 pub use failure::Failure;
 pub use host::processes_with;
-pub use worker::{CANARY, Conversation, Listener, Sandbox, Worker, Workshop};
+pub(crate) use ledger::Ledger;
+pub(crate) use stay::Stay;
+pub use worker::{CANARY, Sandbox, Worker, Workshop};
 
 use crate::step::StepResult;
 
@@ -55,6 +64,8 @@ pub struct Scene {
     pub(crate) beat: Option<Beat>,
     /// Conditions that hold.
     pub(crate) held: condition::Held,
+    /// The adapter in a room of its own, where the scenario has one.
+    pub(crate) stay: Option<Stay>,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
 }
@@ -76,6 +87,8 @@ pub(crate) struct Notes {
     pub(crate) value: Option<serde_json::Value>,
     /// A number for the next step.
     pub(crate) number: Option<u64>,
+    /// Paths on this machine that were the sandbox's which was destroyed last.
+    pub(crate) places: Vec<PathBuf>,
     /// Records of commands that ran at the same time.
     pub(crate) records: Vec<ExecRecord>,
     /// How the backend was without each thing that it needs.
@@ -400,6 +413,10 @@ impl Scene {
         {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
+        }
+        let stay = self.stay.take();
+        if let (Some(stay), Some(workshop)) = (stay, &self.workshop) {
+            stay.end(workshop).await;
         }
         let Some(mut worker) = self.worker.take() else {
             return uncleared;

@@ -34,33 +34,9 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.bring_about(condition, None).await
             })
         })
-        .when(
-            "the backend is asked {words} what it misses",
-            |scene, arguments| {
-                Box::pin(async move {
-                    match arguments.words(0)? {
-                        "once" => ask(scene, 1).await,
-                        "again and again" => ask(scene, TIMES).await,
-                        other => Err(Failure::suite(format!("{other:?} is no number of times"))),
-                    }
-                })
-            },
-        )
         .then("it misses {words}", |scene, arguments| {
             Box::pin(async move { misses(scene, arguments.words(0)?) })
         })
-        .when(
-            "the backend is used {words} something that it needs is missing",
-            |scene, arguments| {
-                Box::pin(async move {
-                    match arguments.words(0)? {
-                        "while" => scene.do_without(false).await,
-                        "again and again while" => scene.do_without(true).await,
-                        other => Err(Failure::suite(format!("{other:?} is no way to use it"))),
-                    }
-                })
-            },
-        )
         .then("what is missing {words}", |scene, arguments| {
             Box::pin(async move {
                 let judge = match arguments.words(0)? {
@@ -84,7 +60,7 @@ pub(super) fn register(steps: &mut StepList) {
 }
 
 /// Asks, and remembers the answers and what the backend has made before and after.
-async fn ask(scene: &mut Scene, times: usize) -> StepResult {
+pub(crate) async fn ask(scene: &mut Scene, times: usize) -> StepResult {
     let before = made(scene).await?;
     let mut answers = Vec::new();
     for _ in 0..times {
@@ -99,6 +75,11 @@ async fn ask(scene: &mut Scene, times: usize) -> StepResult {
     let after = made(scene).await?;
     scene.notes.value = Some(json!({"answers": answers, "before": before, "after": after}));
     Ok(())
+}
+
+/// The same several times.
+pub(crate) async fn ask_again_and_again(scene: &mut Scene) -> StepResult {
+    ask(scene, TIMES).await
 }
 
 /// What there is of the backend, as far as it tells.

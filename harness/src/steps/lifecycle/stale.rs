@@ -19,10 +19,6 @@ const LEARNS_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given(
-            "a command that keeps a beat, with a deadline of {int} seconds",
-            |scene, arguments| Box::pin(async move { beat_until(scene, arguments.int(0)?).await }),
-        )
         .when(
             "the sandbox {words} behind the backend's back",
             |scene, arguments| {
@@ -46,16 +42,13 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the next command is told the truth", |scene, _| {
             Box::pin(async { told_the_truth(scene).await.map(|_| ()) })
         })
-        .then(
-            "the command is answered as lost with its sandbox, or as ended by a signal",
-            |scene, _| Box::pin(answered_as_ended(scene)),
-        )
         .then("sandboxes beside it are of use", |scene, _| {
             Box::pin(beside(scene))
         });
 }
 
-async fn beat_until(scene: &mut Scene, seconds: u64) -> StepResult {
+/// Starts a command with a deadline that keeps a beat, and waits until it does.
+pub(crate) async fn keep_beat_until(scene: &mut Scene, seconds: u64) -> StepResult {
     let text = scene.new_beat("").await?;
     let mut params = scene.command(text).await?;
     params.timeout_ms = Some(seconds * 1000);
@@ -125,7 +118,7 @@ async fn told_the_truth(scene: &mut Scene) -> Result<Truth, Failure> {
 
 /// A command that was ended from outside. That a signal ended it is the truth only where the sandbox is still there: else it
 /// was lost.
-async fn answered_as_ended(scene: &mut Scene) -> StepResult {
+pub(crate) async fn answered_as_ended(scene: &mut Scene) -> StepResult {
     let within = scene.scaled(LEARNS_WITHIN);
     let Some(exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));
