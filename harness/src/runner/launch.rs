@@ -45,13 +45,15 @@ pub(crate) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
         directory: subject.directory.clone(),
     };
     let scratch = options.scratch.display().to_string();
-    Workshop::new(
+    let mut workshop = Workshop::new(
         launch,
         options.run.clone(),
         scratch,
         options.stop.clone(),
         listener(options),
-    )
+    );
+    workshop.set_guarded(!options.guard.is_empty());
+    workshop
 }
 
 fn environment(subject: &Subject, options: &RunOptions) -> Vec<(OsString, OsString)> {
