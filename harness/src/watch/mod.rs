@@ -15,4 +15,4 @@ pub use guard::guard;
 pub use janitor::{Janitor, janitor};
 #[cfg(target_os = "linux")]
 pub use leash::leash;
-pub use scratch::{Scratch, ScratchError, clean, leftovers};
+pub use scratch::{Abandoned, Scratch, ScratchError, clean, leftovers};
