@@ -20,6 +20,8 @@ pub fn document(catalogue: &Catalogue) -> Value {
         replace_values(&mut properties["choices"], choices(catalogue));
         replace_values(&mut properties["conditions"], conditions(catalogue));
     }
+    let mut definitions = Value::from(definitions);
+    without_null(&mut definitions);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "herm manifest",
@@ -31,6 +33,33 @@ pub fn document(catalogue: &Catalogue) -> Value {
 
 fn reference<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     generator.subschema_for::<T>().into()
+}
+
+/// TOML has no null: what may be missing is left out, and an editor need not offer it.
+fn without_null(schema: &mut Value) {
+    let is_null = |kind: &Value| *kind == json!({"type": "null"}) || *kind == json!("null");
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(without_null),
+        Value::Object(object) => {
+            object.retain(|key, value| !(key == "default" && value.is_null()));
+            for key in ["anyOf", "type"] {
+                let Some(Value::Array(kinds)) = object.get_mut(key) else {
+                    continue;
+                };
+                kinds.retain(|kind| !is_null(kind));
+                if let [only] = kinds.as_mut_slice() {
+                    let only = only.take();
+                    object.remove(key);
+                    match only {
+                        Value::Object(kind) => object.extend(kind),
+                        kind => drop(object.insert(key.into(), kind)),
+                    }
+                }
+            }
+            object.values_mut().for_each(without_null);
+        }
+        _ => {}
+    }
 }
 
 /// One value, explained.
@@ -99,6 +128,129 @@ mod tests {
             stored == generated,
             "schema/manifest-1.json is stale; run HERM_UPDATE_SCHEMA=1 cargo test -p herm-harness schema"
         );
+    }
+
+    /// Whether a value fits a schema, as far as this schema's own words go; one that is not known here is a mistake.
+    fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
+        let all = |schemas: &Value| -> usize {
+            let schemas = schemas.as_array().unwrap();
+            schemas.iter().filter(|schema| fits(value, schema, root)).count()
+        };
+        let empty = Map::new();
+        let object = value.as_object();
+        let properties = schema["properties"].as_object().unwrap_or(&empty);
+        schema
+            .as_object()
+            .unwrap()
+            .iter()
+            .all(|(word, rule)| match word.as_str() {
+                "$ref" => {
+                    let name = rule.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+                    fits(value, &root["$defs"][name], root)
+                }
+                "oneOf" => all(rule) == 1,
+                "anyOf" => all(rule) > 0,
+                "const" => value == rule,
+                "enum" => rule.as_array().unwrap().contains(value),
+                "type" => match rule.as_str().unwrap() {
+                    "object" => value.is_object(),
+                    "array" => value.is_array(),
+                    "string" => value.is_string(),
+                    "integer" => value.is_u64(),
+                    other => panic!("the type {other}"),
+                },
+                "required" => rule
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|key| object.is_none_or(|object| object.contains_key(key.as_str().unwrap()))),
+                "properties" => object.is_none_or(|object| {
+                    let known = object.iter().filter(|(key, _)| properties.contains_key(*key));
+                    known
+                        .into_iter()
+                        .all(|(key, value)| fits(value, &properties[key], root))
+                }),
+                "additionalProperties" => object.is_none_or(|object| {
+                    let mut others = object.iter().filter(|(key, _)| !properties.contains_key(*key));
+                    others.all(|(_, value)| *rule != json!(false) && fits(value, rule, root))
+                }),
+                "items" => value
+                    .as_array()
+                    .is_none_or(|items| items.iter().all(|item| fits(item, rule, root))),
+                "minItems" => value
+                    .as_array()
+                    .is_none_or(|items| items.len() as u64 >= rule.as_u64().unwrap()),
+                "minimum" => value.as_u64().is_none_or(|value| value >= rule.as_u64().unwrap()),
+                "pattern" => value
+                    .as_str()
+                    .is_none_or(|text| regex::Regex::new(rule.as_str().unwrap()).unwrap().is_match(text)),
+                "uniqueItems" | "description" | "default" | "format" | "title" | "$schema" | "$defs" => true,
+                other => panic!("the schema says {other}"),
+            })
+    }
+
+    /// Every manifest that is shipped, with its path.
+    fn shipped() -> Vec<(std::path::PathBuf, String)> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ci/subjects");
+        let mut found = Vec::new();
+        for folder in [folder.to_owned(), format!("{folder}/examples")] {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_some_and(|extension| extension == "toml") {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    found.push((path, text));
+                }
+            }
+        }
+        assert!(found.len() >= 8, "{found:?}");
+        found
+    }
+
+    #[test]
+    fn what_is_shipped_fits_the_schema_and_names_it() {
+        let schema = document(&Catalogue::embedded().unwrap());
+        for (path, text) in shipped() {
+            let value: Value = toml::from_str(&text).unwrap();
+            assert!(fits(&value, &schema, &schema), "{path:?}");
+            let named = text.lines().next().unwrap().strip_prefix("#:schema ").unwrap();
+            let named = path.parent().unwrap().join(named);
+            assert!(
+                named.ends_with("harness/schema/manifest-1.json") && named.exists(),
+                "{path:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_shipped_can_be_loaded() {
+        let catalogue = Catalogue::embedded().unwrap();
+        for (path, _) in shipped() {
+            Manifest::load(&path, &catalogue).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    #[test]
+    fn an_editor_sees_what_is_wrong() {
+        let schema = document(&Catalogue::embedded().unwrap());
+        let fit = |text: &str| fits(&toml::from_str(text).unwrap(), &schema, &schema);
+        assert!(fit("name = \"a\"\nadapter = [\"b\"]"));
+        let exec = "exec = { run = [\"{command}\"], shell = [\"sh\", \"-c\", \"{text}\"] }";
+        let with = |more: &str| fit(&format!("name = \"a\"\n{exec}\n{more}"));
+        assert!(with("capabilities = [\"argv\"]"));
+        for wrong in [
+            "capabilities = [\"argvv\"]",
+            "capabilities = [\"timeout\"]",
+            "choices = { shell = \"fish\" }",
+            "choices = { shel = \"bash\" }",
+            "adapter = [\"b\"]",
+            "parallelism = 0",
+            "version = [1]",
+            "version = [{ wen = \"cwd\", words = [] }]",
+            "conditions = { \"engine.mising\" = { does = \"x\" } }",
+            "conditions = { stop = { apply = [\"x\"] } }",
+        ] {
+            assert!(!with(wrong), "{wrong}");
+        }
     }
 
     /// Whatever an editor may complete has a line that explains it.
