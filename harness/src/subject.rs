@@ -187,7 +187,7 @@ mod tests {
             (
                 "name = \"x\"\nadapter = [\"a\", 2]",
                 "subject.toml:2:17: ",
-                "expected a string",
+                "this is the number 2, but text in quotes is expected here",
             ),
             (
                 "name = \"x\"\n[exce]\nrun = [\"x\"]",

@@ -32,7 +32,18 @@ impl AnyManifest {
         let has = |key: &str| {
             table.contains_key(key) || table.keys().any(|there| near_miss(there, [key]).is_some())
         };
-        match (has("adapter"), has("exec")) {
+        // Tables that only a manifest of commands has, so that one without [exec] is told what it lacks.
+        let others = [
+            "capabilities",
+            "choices",
+            "close",
+            "conditions",
+            "ledger",
+            "open",
+            "preflight",
+        ];
+        let of_commands = has("exec") || others.iter().any(|key| table.contains_key(*key));
+        match (has("adapter"), of_commands) {
             (true, true) => Err(Wrong::new(
                 0,
                 "it has both adapter and exec; a manifest is of a program that speaks the protocol (adapter), or of the commands of a tool (exec)",

@@ -3,6 +3,7 @@
 mod conditions;
 mod model;
 mod templates;
+mod toml_error;
 mod words;
 mod wrong;
 
@@ -15,9 +16,10 @@ use crate::catalogue::Catalogue;
 
 pub use model::Manifest;
 pub(super) use model::{Condition, Files, IdFrom, Owned};
+pub(super) use toml_error::parse_toml;
 pub(super) use words::{POSSIBLE, check_environment, check_name};
 pub use wrong::ManifestError;
-pub(super) use wrong::{Wrong, parse_toml, read};
+pub(super) use wrong::{Wrong, read};
 
 impl Manifest {
     /// Reads a manifest and checks everything that can be checked without running a command.

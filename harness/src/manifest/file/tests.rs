@@ -165,7 +165,7 @@ fn a_template_is_told_of_at_the_word_that_is_wrong() {
             "",
             "7:9: exec.shell is an empty command",
         ),
-        ("\"sh\"", "1", "7:10: invalid type: integer `1`, expected a word"),
+        ("\"sh\"", "1", "7:10: this is the number 1, but a word in quotes"),
     ] {
         told(from, to, expected);
     }
@@ -235,7 +235,7 @@ fn a_ledger_lists_things_of_the_run_only() {
         ("[[ledger]]\nrun = [\"ps\", \"{run}\"]", "missing field `kind`"),
         (
             "[ledger]\nkind = \"file\"\nrun = [\"ps\", \"{run}\"]",
-            "expected a sequence",
+            "[ledger] is the only one, but there can be several; write [[ledger]]",
         ),
     ] {
         let error = with(more).unwrap_err();
@@ -359,10 +359,12 @@ fn marks_of_the_byte_order_and_of_other_systems_are_borne() {
 #[test]
 fn a_slip_of_toml_is_told_at_its_place() {
     for (text, expected) in [
-        ("name = ", "1:8: "),
-        ("name = \"x\"\nname = \"y\"", "2:1: "),
+        ("name = ", "1:8: this is no TOML: "),
+        ("name = \"x\"\nname = \"y\"", "2:1: `name` is there twice"),
+        ("[exec]\n[exec]", "2:2: `exec` is there twice"),
         ("name = \"x", "1:"),
         ("[exec", "1:"),
+        ("{\"name\": \"x\"}", "1:1: this is no TOML: "),
     ] {
         let error = parse(text).unwrap_err();
         assert!(
@@ -370,4 +372,41 @@ fn a_slip_of_toml_is_told_at_its_place() {
             "{text}: {error}"
         );
     }
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_told_in_words_of_toml() {
+    for (from, to, expected) in [
+        (
+            "name = \"small\"",
+            "name = 3",
+            "2:8: this is the number 3, but text in quotes is expected here",
+        ),
+        (
+            "[\"argv\", \"cwd\"]",
+            "\"argv\"",
+            "3:16: this is text \"argv\", but a list, [\"…\", \"…\"], is expected here",
+        ),
+        (
+            "{ shell = \"posix\" }",
+            "[]",
+            "4:11: this is a list, but a table, { … = … }, is expected here",
+        ),
+        (
+            "name = \"small\"",
+            "name = \"x\"\nparallelism = -1",
+            "3:15: this is the number -1, but a whole number, not negative",
+        ),
+        (
+            "[exec]",
+            "[[exec]]",
+            "5:1: [[exec]] is one of several, but there can be only one; write [exec]",
+        ),
+    ] {
+        told(from, to, expected);
+    }
+    told_of(
+        "[conditions]\nstop = \"x\"",
+        "9:8: this is text \"x\", but a table",
+    );
 }

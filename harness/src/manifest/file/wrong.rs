@@ -6,10 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::de::DeserializeOwned;
-
-use crate::near_miss::hint;
-
 /// The longest manifest that is read. What is longer is none.
 const LONGEST: u64 = 1 << 20;
 
@@ -88,42 +84,6 @@ pub(in crate::manifest) fn read(path: &Path) -> Result<String, ManifestError> {
         let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
         Wrong::new(good, "the file is not text in UTF-8; save it as UTF-8").in_file(path, &before)
     })
-}
-
-/// Reads TOML; `conditions` are the names that are known, for a better message.
-pub(in crate::manifest) fn parse_toml<T: DeserializeOwned>(
-    text: &str,
-    conditions: &[&str],
-) -> Result<T, Wrong> {
-    toml::from_str(text).map_err(|error| {
-        let offset = error.span().map_or(0, |span| span.start);
-        let before = &text[..text.floor_char_boundary(offset)];
-        Wrong::new(offset, explained(error.message(), before, conditions))
-    })
-}
-
-/// A message of the TOML reader in words that help; `before` is what stands before the place.
-fn explained(message: &str, before: &str, conditions: &[&str]) -> String {
-    let unknown = message
-        .strip_prefix("unknown field `")
-        .and_then(|rest| rest.split('`').next());
-    let Some(key) = unknown else {
-        let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-        let first = lines.next().unwrap_or("it is no TOML");
-        return lines.fold(first.to_owned(), |all, line| format!("{all}; {line}"));
-    };
-    if key == "shim" {
-        return "there is no shim yet: herm has nothing of its own to put into a sandbox; leave it out, and declare only what the tool does by itself".into();
-    }
-    let is_split = |name: &&&str| {
-        let parts = name.rsplit_once('.');
-        parts.is_some_and(|(first, last)| last == key && before.ends_with(&format!("{first}.")))
-    };
-    if let Some(condition) = conditions.iter().find(is_split) {
-        return format!("a name with a dot in it is written in quotes: [conditions.\"{condition}\"]");
-    }
-    let known = message.split('`').skip(3).step_by(2);
-    format!("{message}{}", hint(key, known))
 }
 
 /// Line and column, from 1, of an offset in a text.
