@@ -172,7 +172,7 @@ fn a_broken_manifest_is_2_and_is_told_with_its_place() {
         (
             "name = \"folders\"",
             "name = \"folders\"\nshim = \"herm\"",
-            "m.toml:3:1: there is no shim yet",
+            "m.toml:3:1: shim is not there yet",
         ),
         (
             "name = \"folders\"",

@@ -108,7 +108,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_may_have_been_meant() {
         (
             "name = \"small\"",
             "name = \"x\"\nshim = \"herm\"",
-            "3:1: there is no shim yet",
+            "3:1: shim is not there yet",
         ),
     ] {
         told(from, to, expected);

@@ -64,7 +64,7 @@ fn explained(message: &str, before: &str, here: &str, conditions: &[&str]) -> St
         return wrong_type(message, here).unwrap_or_else(|| message.to_owned());
     };
     if key == "shim" {
-        return "there is no shim yet: herm has nothing of its own to put into a sandbox; leave it out, and declare only what the tool does by itself".into();
+        return "shim is not there yet: a manifest cannot have herm put something of its own into a sandbox; leave it out, and declare only what the tool does by itself".into();
     }
     let is_split = |name: &&&str| {
         let parts = name.rsplit_once('.');
