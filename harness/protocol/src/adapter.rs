@@ -15,6 +15,7 @@ use crate::{
         RemoveParams, WriteParams,
     },
     initialize::{InitializeParams, Initialized, Preflight},
+    job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::Ledger,
     message::Message,
     method::{Notification as _, OpenProgress},
@@ -54,6 +55,36 @@ pub trait Adapter: Send + Sync + 'static {
     /// Describes a sandbox.
     async fn inspect(&self, _: SandboxRef) -> Result<SandboxInfo, Error> {
         Err(Error::unsupported("sandbox.inspect"))
+    }
+
+    /// Starts a command that goes on as a job.
+    async fn start_job(&self, _: RunParams) -> Result<JobStarted, Error> {
+        Err(Error::unsupported("detach"))
+    }
+
+    /// Lists jobs.
+    async fn list_jobs(&self, _: JobListParams) -> Result<JobList, Error> {
+        Err(Error::unsupported("job.list"))
+    }
+
+    /// Reads what a job has written.
+    async fn read_job(&self, _: JobOutputParams) -> Result<JobOutput, Error> {
+        Err(Error::unsupported("job.output"))
+    }
+
+    /// Waits for the end of a job.
+    async fn wait_job(&self, _: JobWaitParams) -> Result<JobInfo, Error> {
+        Err(Error::unsupported("job.wait"))
+    }
+
+    /// Ends a job with everything of it.
+    async fn kill_job(&self, _: JobRef) -> Result<(), Error> {
+        Err(Error::unsupported("job.kill"))
+    }
+
+    /// Forgets a job that has ended.
+    async fn forget_job(&self, _: JobRef) -> Result<(), Error> {
+        Err(Error::unsupported("job.forget"))
     }
 
     /// Reads a file.
@@ -151,6 +182,30 @@ impl<A: Adapter> Adapter for std::sync::Arc<A> {
         (**self).inspect(params).await
     }
 
+    async fn start_job(&self, params: RunParams) -> Result<JobStarted, Error> {
+        (**self).start_job(params).await
+    }
+
+    async fn list_jobs(&self, params: JobListParams) -> Result<JobList, Error> {
+        (**self).list_jobs(params).await
+    }
+
+    async fn read_job(&self, params: JobOutputParams) -> Result<JobOutput, Error> {
+        (**self).read_job(params).await
+    }
+
+    async fn wait_job(&self, params: JobWaitParams) -> Result<JobInfo, Error> {
+        (**self).wait_job(params).await
+    }
+
+    async fn kill_job(&self, params: JobRef) -> Result<(), Error> {
+        (**self).kill_job(params).await
+    }
+
+    async fn forget_job(&self, params: JobRef) -> Result<(), Error> {
+        (**self).forget_job(params).await
+    }
+
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
         (**self).read_file(params).await
     }
@@ -236,6 +291,8 @@ pub struct Finished {
     pub outcome: Outcome,
     /// What the caller should know.
     pub notices: Vec<String>,
+    /// The job under which something of it goes on.
+    pub job: Option<String>,
 }
 
 impl From<Outcome> for Finished {
@@ -243,6 +300,7 @@ impl From<Outcome> for Finished {
         Self {
             outcome,
             notices: Vec::new(),
+            job: None,
         }
     }
 }

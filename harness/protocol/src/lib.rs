@@ -15,6 +15,7 @@ pub mod error;
 pub mod exec;
 pub mod file;
 pub mod initialize;
+pub mod job;
 pub mod ledger;
 pub mod message;
 pub mod method;
