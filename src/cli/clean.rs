@@ -105,9 +105,14 @@ async fn list(subjects: &[Known]) -> Result<Exit, Refusal> {
         try_print("no run has left anything behind")?;
     }
     for (scratch, run) in runs {
-        let words = subjects.iter().flat_map(|subject| &subject.words);
-        let words: String = words.map(|word| format!(" {word}")).collect();
-        try_print(&format!("herm clean --run {run}{words}"))?;
+        let mut line = vec!["herm", "clean", "--run", &run];
+        line.extend(
+            subjects
+                .iter()
+                .flat_map(|subject| &subject.words)
+                .map(String::as_str),
+        );
+        try_print(&line.join(" "))?;
         for subject in subjects {
             subject.enter()?;
             let left = subject.manifest.left_by(&run, &scratch).await.map_err(usage)?;
