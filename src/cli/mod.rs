@@ -68,7 +68,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Exec(arguments) => exec::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
-        Command::Clean(arguments) => clean::run(&arguments),
+        Command::Clean(arguments) => clean::run(arguments),
         Command::Adapter(arguments) => adapter::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Mutant(arguments) => fixtures::mutant(arguments),

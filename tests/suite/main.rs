@@ -10,6 +10,7 @@ mod features;
 mod input;
 mod kill;
 mod list;
+mod manifest;
 mod misbehaving;
 mod output;
 mod prove;
