@@ -2,6 +2,7 @@
 
 mod adapter;
 mod clean;
+mod color;
 mod completions;
 mod contract;
 mod doctor;
@@ -13,6 +14,7 @@ mod prove;
 mod run;
 mod runtime;
 mod signals;
+mod smoke;
 mod standard_streams;
 mod subjects;
 mod watch;
@@ -35,6 +37,7 @@ struct Herm {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Smoke(smoke::Arguments),
     List(list::Arguments),
     Explain(explain::Arguments),
     Prove(prove::Arguments),
@@ -60,6 +63,7 @@ pub(crate) fn main() -> ExitCode {
     standard_streams::make_blocking();
     match Herm::parse().command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Smoke(arguments) => smoke::run(arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Prove(arguments) => prove::run(arguments),

@@ -1,6 +1,7 @@
 //! What a scenario works with: an adapter, a sandbox, and what was seen.
 
 mod beat;
+mod conversation;
 mod failure;
 mod host;
 pub mod shell;
@@ -24,9 +25,11 @@ use herm_protocol::{
 };
 
 pub use beat::Beat;
+pub use conversation::Conversation;
+pub(crate) use conversation::shorten_line;
 pub use failure::Failure;
 pub use host::processes_with;
-pub use worker::{CANARY, Conversation, Listener, Sandbox, Worker, Workshop};
+pub use worker::{CANARY, Listener, Sandbox, Worker, Workshop};
 
 use crate::step::StepResult;
 
@@ -41,6 +44,8 @@ pub struct Scene {
     pub(crate) alone: bool,
     /// The adapter and the shared sandbox that were borrowed.
     pub(crate) worker: Option<Worker>,
+    /// Conversations with other adapters of the scenario's own.
+    pub(crate) strangers: Vec<Arc<Conversation>>,
     /// Sandboxes that this scenario opened, in order.
     pub(crate) own: Vec<Sandbox>,
     /// Commands that still run.
@@ -401,7 +406,10 @@ impl Scene {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
         }
-        let mut worker = self.worker.take()?;
+        let strange = self.strangers.drain(..).find_map(|stranger| stranger.misfit());
+        let Some(mut worker) = self.worker.take() else {
+            return strange;
+        };
         if !keep && !worker.broken {
             for sandbox in self.own.drain(..) {
                 worker.close(&sandbox.id, most).await;
@@ -414,6 +422,12 @@ impl Scene {
             None
         } else {
             worker.check().await
+        };
+        // Asked last, so that it is about everything that came during this scenario.
+        let misfit = worker.misfit().or(strange);
+        let broken = match (misfit, broken) {
+            (Some(misfit), Some(broken)) => Some(misfit.besides(&broken)),
+            (misfit, broken) => misfit.or(broken),
         };
         if let Some(workshop) = &self.workshop {
             let sandbox = self.own.last().or(worker.shared.as_ref()).cloned();

@@ -1,7 +1,6 @@
 //! Adapters that are started once and used by one scenario after the other.
 
 use std::{
-    collections::VecDeque,
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
     sync::{
@@ -18,10 +17,9 @@ use herm_protocol::{
     initialize::{InitializeParams, Initialized},
     method,
     sandbox::{CloseHow, CloseParams, OpenParams, Opened},
-    transcript::{Direction, Transcript},
 };
 
-use super::Failure;
+use super::{Conversation, Failure};
 use crate::stop::Stop;
 
 /// How long an adapter may take to introduce itself, before scaling.
@@ -38,9 +36,6 @@ const GIVEN_UP_AFTER: u32 = 3;
 
 /// How long an adapter may take to say that there is no such sandbox.
 const CHECK: Duration = Duration::from_secs(5);
-
-/// Lines of conversation that are kept for a failure.
-const KEPT_LINES: usize = 12;
 
 /// How the value of every canary begins; the run's id follows.
 pub const CANARY: &str = "herm-canary-";
@@ -164,6 +159,11 @@ impl Worker {
         Some(Failure::suite(format!("after the last step: {fault}")).of_kind(fault.kind()))
     }
 
+    /// What came since this was last asked and does not fit the schema.
+    pub(super) fn misfit(&self) -> Option<Failure> {
+        self.transcript.misfit()
+    }
+
     /// The last lines of the conversation.
     #[must_use]
     pub fn transcript(&self) -> Vec<String> {
@@ -189,6 +189,8 @@ pub struct Workshop {
     /// How many adapters in a row could not run anything.
     useless: Arc<AtomicU32>,
     listener: Option<Arc<Listener>>,
+    /// Whether every message is checked against the schema.
+    validate: bool,
 }
 
 impl Workshop {
@@ -200,6 +202,7 @@ impl Workshop {
         scratch: String,
         stop: Stop,
         listener: Option<Arc<Listener>>,
+        validate: bool,
     ) -> Self {
         Self {
             launch,
@@ -212,6 +215,7 @@ impl Workshop {
             adapters: AtomicU32::new(0),
             useless: Arc::default(),
             listener,
+            validate,
         }
     }
 
@@ -249,6 +253,7 @@ impl Workshop {
             serial,
             lines: Mutex::default(),
             listener: self.listener.clone(),
+            validation: self.validate.then(Mutex::default),
         });
         let client = Client::start(&self.launch, ClientOptions::default(), conversation.clone())?;
         Ok((Arc::new(client), conversation))
@@ -306,7 +311,10 @@ impl Workshop {
             }
         };
         client.stop(Duration::from_secs(1)).await;
-        Err(problem)
+        Err(match transcript.misfit() {
+            Some(misfit) => misfit.besides(&problem),
+            None => problem,
+        })
     }
 
     /// An adapter that is idle, or a new one.
@@ -383,60 +391,4 @@ impl Workshop {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The last lines of a conversation, and a listener for all of them.
-pub struct Conversation {
-    /// Tells conversations that go on at the same time apart.
-    serial: u32,
-    lines: Mutex<VecDeque<String>>,
-    listener: Option<Arc<Listener>>,
-}
-
-impl Conversation {
-    /// The last lines.
-    pub fn last_lines(&self) -> Vec<String> {
-        self.lines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .collect()
-    }
-}
-
-impl Transcript for Conversation {
-    fn line(&self, direction: Direction, line: &[u8]) {
-        let mark = match direction {
-            Direction::Sent => "→",
-            Direction::Received => "←",
-            Direction::Log => "·",
-        };
-        let text = format!("{mark} {}", shorten(line));
-        if let Some(listener) = &self.listener {
-            listener(&format!("{}{text}", self.serial));
-        }
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == KEPT_LINES {
-            lines.pop_front();
-        }
-        lines.push_back(text);
-    }
-}
-
-/// A line of bounded length: its middle is left out when it is long. What is kept is more than what is shown in the end,
-/// so that a secret that this cuts in two lies in the part that is left out when the line has been redacted.
-fn shorten(line: &[u8]) -> String {
-    const KEPT: usize = 4096;
-    if line.len() <= 2 * KEPT {
-        return String::from_utf8_lossy(line).into_owned();
-    }
-    let left_out = line.len() - 2 * KEPT;
-    let (head, tail) = (&line[..KEPT], &line[line.len() - KEPT..]);
-    format!(
-        // Without spaces: redaction looks for parts of secrets beside these dots.
-        "{}…{left_out} bytes…{}",
-        String::from_utf8_lossy(head),
-        String::from_utf8_lossy(tail)
-    )
 }
