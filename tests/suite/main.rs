@@ -13,4 +13,5 @@ mod output;
 mod prove;
 mod run;
 mod secret;
+mod smoke;
 mod support;

@@ -6,9 +6,10 @@ use herm_protocol::exec::Outcome;
 use serde_json::{Value, json};
 
 use super::{
+    complaint::Complaint,
     refusal::{describe_error, result_message},
-    talk::{Asked, Complaint},
-    walk::{ANSWER, Walk},
+    talk::Asked,
+    walk::{ANSWER, Walk, run_params},
 };
 
 /// A command, and what should come of it.
@@ -85,9 +86,8 @@ impl Walk<'_> {
             expectation(&case.outcome, &stdout, &stderr),
             example(id, &exec, &case.outcome, &stdout, &stderr),
         );
-        let mut params = case.params.clone();
-        params["sandbox"] = self.sandbox.clone().unwrap_or_default().into();
-        params["exec"] = exec.clone().into();
+        let sandbox = self.sandbox.clone().unwrap_or_default();
+        let params = run_params(&sandbox, &exec, &case.params);
         let asked = self.talk.ask("exec.run", &params);
         Running {
             asked,

@@ -4,7 +4,7 @@
 use herm_protocol::ByteString;
 use serde_json::Value;
 
-use super::talk::Complaint;
+use super::complaint::Complaint;
 
 /// A command that was asked for.
 #[derive(Debug)]

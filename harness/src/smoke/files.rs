@@ -4,8 +4,8 @@ use herm_protocol::ByteString;
 use serde_json::{Value, json};
 
 use super::{
+    complaint::Complaint,
     refusal::{describe_error, result_message},
-    talk::Complaint,
     walk::{ANSWER, Walk},
 };
 

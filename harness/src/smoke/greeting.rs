@@ -6,8 +6,8 @@ use herm_protocol::VERSION;
 use serde_json::{Value, json};
 
 use super::{
+    complaint::Complaint,
     refusal::{code_of, describe_error, result_message},
-    talk::Complaint,
     walk::Walk,
 };
 use crate::{catalogue::Catalogue, near_miss::hint};
@@ -53,13 +53,10 @@ pub(super) async fn initialize(walk: &mut Walk<'_>, run: &str, scratch: &str) {
 }
 
 async fn understand(walk: &mut Walk<'_>, answer: &Value) {
-    let strings = |value: &Value| -> Vec<String> {
-        let items = value.as_array().into_iter().flatten();
-        items
-            .filter_map(|item| item.as_str().map(str::to_owned))
-            .collect()
-    };
-    walk.capabilities = strings(&answer["capabilities"]);
+    let capabilities = answer["capabilities"].as_array().into_iter().flatten();
+    walk.capabilities = capabilities
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
     let choices = answer["choices"].as_object().into_iter().flatten();
     walk.choices = choices
         .filter_map(|(name, variant)| Some((name.clone(), variant.as_str()?.to_owned())))

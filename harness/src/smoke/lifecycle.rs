@@ -6,9 +6,9 @@ use herm_protocol::{ByteString, client::Stopped};
 use serde_json::json;
 
 use super::{
+    complaint::Complaint,
     model::Speaker,
     refusal::{describe_error, result_message},
-    talk::Complaint,
     walk::{ANSWER, Walk},
 };
 

@@ -5,6 +5,7 @@
 //! on means anything.
 
 mod command;
+mod complaint;
 mod events;
 mod files;
 mod greeting;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     command::Case,
+    complaint::Complaint,
     refusal::{describe_error, result_message},
-    talk::Complaint,
     walk::{ANSWER, Walk},
 };
 
@@ -134,8 +134,9 @@ const MEANWHILE: Duration = Duration::from_secs(2);
 
 pub(super) async fn at_once(walk: &mut Walk<'_>) {
     let to_do = "give each command a thread or a task of its own, and go on reading requests while it runs";
+    let meanwhile = walk.scaled(MEANWHILE);
     let case = Case::shell(
-        &format!("sleep {}; echo slow", MEANWHILE.as_secs()),
+        &format!("sleep {}; echo slow", meanwhile.as_secs()),
         "slow\n",
         "run the text to its end, as in the exchange that prints a word",
     );
@@ -145,10 +146,10 @@ pub(super) async fn at_once(walk: &mut Walk<'_>) {
     let asked = walk
         .talk
         .ask("sandbox.close", &json!({"sandbox": super::refusal::NOBODY}));
-    let meanwhile: Option<(Result<Value, Value>, _)> = walk.answer(&asked, ANSWER).await;
+    let heard = walk.answer(&asked, ANSWER).await.is_some();
     let first_is_open = walk.talk.is_open(&running.asked);
     let took = walk.finish_case(&running, ANSWER).await;
-    if meanwhile.is_some() && !first_is_open && took.is_some_and(|took| took >= MEANWHILE) {
+    if heard && !first_is_open && took.is_some_and(|took| took >= meanwhile) {
         walk.complain(Complaint::new(
             "one_after_the_other",
             "sandbox.close was answered only when the command had ended: while a command runs, nothing else is heard, and it cannot be \

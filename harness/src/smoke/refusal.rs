@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    talk::Complaint,
-    walk::{ANSWER, Walk},
+    complaint::Complaint,
+    walk::{ANSWER, Walk, run_params},
 };
 
 /// An id that no sandbox has.
@@ -56,7 +56,7 @@ async fn refused_as_not_found(walk: &mut Walk<'_>, sandbox: String, why: &str) {
         )],
     );
     let exec = walk.new_exec();
-    let params = json!({"sandbox": sandbox, "exec": exec, "command": {"shell": "true"}});
+    let params = run_params(&sandbox, &exec, &json!({}));
     let to_do =
         "look up params.sandbox before anything else, and answer with the error below when it is not there";
     match walk.call("exec.run", &params, ANSWER).await {
@@ -78,8 +78,24 @@ async fn refused_as_not_found(walk: &mut Walk<'_>, sandbox: String, why: &str) {
                 .at("error.data.kind"),
             );
         }
+        Some(Err(error)) if !names(&error, &sandbox) => walk.complain(
+            Complaint::new(
+                "unnamed",
+                format!("the error {} does not name the sandbox", describe_error(&error)),
+                "put the id of the sandbox into error.message, or into error.data.resource",
+            )
+            .at("error.message"),
+        ),
         _ => {}
     }
+}
+
+/// Whether an error says what it is about.
+fn names(error: &Value, resource: &str) -> bool {
+    [&error["message"], &error["data"]["resource"]]
+        .into_iter()
+        .filter_map(Value::as_str)
+        .any(|text| text.contains(resource))
 }
 
 pub(super) async fn unknown_method(walk: &mut Walk<'_>) {
@@ -148,8 +164,7 @@ pub(super) async fn undeclared(walk: &mut Walk<'_>) {
     let (mut taken, mut otherwise) = (Vec::new(), Vec::new());
     for (capability, field, value) in wanted {
         let exec = walk.new_exec();
-        let mut params = json!({"sandbox": sandbox, "exec": exec, "command": {"shell": "true"}});
-        params[field] = value;
+        let params = run_params(&sandbox, &exec, &json!({field: value}));
         match walk.call("exec.run", &params, ANSWER).await {
             Some(Ok(_)) => taken.push(format!("{field} (capability {capability})")),
             Some(Err(error)) if code_of(&error) != Some(-32601) => {

@@ -143,7 +143,7 @@ impl Show {
 
     fn right(&self, exchange: &Exchange) -> String {
         let mark = self.mark("✓", "ok", Style::new().green());
-        let mut text = self.head(exchange, &mark);
+        let mut text = Self::head(exchange, &mark);
         if self.options.verbose {
             text.push_str(&self.details(exchange));
         }
@@ -153,7 +153,7 @@ impl Show {
 
     fn wrong(&self, exchange: &Exchange) -> String {
         let mark = self.mark("✗", "WRONG", Style::new().red().bold());
-        let mut text = self.head(exchange, &mark);
+        let mut text = Self::head(exchange, &mark);
         text.push_str(&self.details(exchange));
         for problem in exchange.problems.iter().filter(|problem| problem.as_in.is_none()) {
             text.push_str(&self.problem(problem));
@@ -169,7 +169,7 @@ impl Show {
         text
     }
 
-    fn head(&self, exchange: &Exchange, mark: &str) -> String {
+    fn head(exchange: &Exchange, mark: &str) -> String {
         let note = exchange
             .note
             .as_deref()

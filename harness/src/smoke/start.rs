@@ -23,7 +23,7 @@ fn look(subject: &Subject) -> Result<(), String> {
     let path = Path::new(program);
     let shown = path.display();
     let folder = subject.directory.clone().unwrap_or_default();
-    if path.components().count() > 1 {
+    if program.as_encoded_bytes().contains(&b'/') {
         let path = folder.join(path);
         return runnable(&path).map_err(|why| format!("the adapter {} {why}", path.display()));
     }

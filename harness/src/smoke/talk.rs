@@ -10,6 +10,7 @@ use herm_protocol::{client::Stopped, message::Message};
 use serde_json::Value;
 
 use super::{
+    complaint::{Complaint, complaint_of},
     events::Command,
     model::{BrokenOff, Speaker, SpokenLine},
     wire::{Arrival, Wire},
@@ -19,7 +20,7 @@ use crate::{
     redact::Redactor,
     scene::shorten_line,
     stop::Stop,
-    validate::{Breach, Content, MessageReader, Read},
+    validate::{Content, MessageReader, Read},
 };
 
 /// Lines of an exchange that are kept from its start, and from its end.
@@ -31,44 +32,6 @@ const FLOOD: usize = 5000;
 
 /// How long an adapter that breaks off may take to end.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// Something that is wrong, before it is put into an exchange.
-#[derive(Clone, Debug)]
-pub(super) struct Complaint {
-    pub(super) kind: String,
-    pub(super) what: String,
-    pub(super) path: Option<String>,
-    pub(super) rule: Option<String>,
-    pub(super) to_do: String,
-    /// Two with the same key are the same mistake.
-    pub(super) key: String,
-}
-
-impl Complaint {
-    pub(super) fn new(kind: &str, what: impl Into<String>, to_do: &str) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            what: what.into(),
-            path: None,
-            rule: None,
-            to_do: to_do.to_owned(),
-            key: kind.to_owned(),
-        }
-    }
-
-    pub(super) fn at(self, path: &str) -> Self {
-        Self {
-            path: Some(path.to_owned()),
-            ..self
-        }
-    }
-
-    /// One that is a mistake of its own in every exchange.
-    pub(super) fn of_its_own(self) -> Self {
-        let key = format!("{}: {}", self.kind, self.what);
-        Self { key, ..self }
-    }
-}
 
 /// What came to pass in one exchange.
 #[derive(Default)]
@@ -278,10 +241,14 @@ impl<'a> Talk<'a> {
     }
 
     fn take_answer(&mut self, id: Option<u64>, result: &Result<Value, Value>) {
-        // An answer whose id says nothing is told already; with one request open there is no doubt what it answers.
+        // Where the id says nothing and one request is open, there is no doubt what is answered.
         let id = match (id, self.open.as_slice()) {
             (Some(id), _) => id,
-            (None, [only]) => only.id,
+            (None, [only]) => {
+                let (id, method) = (only.id, only.method.clone());
+                self.answered_without_id(id, &method, result);
+                id
+            }
             (None, _) => return,
         };
         let Some(place) = self.open.iter().position(|asked| asked.id == id) else {
@@ -303,6 +270,21 @@ impl<'a> Talk<'a> {
         self.answers.insert(id, (result.clone(), Instant::now()));
     }
 
+    /// An error with the id null is right for a line that cannot be read; everything else is told by the reader.
+    fn answered_without_id(&mut self, id: u64, method: &str, result: &Result<Value, Value>) {
+        if result.is_err() {
+            let complaint = Complaint::new(
+                "null_id",
+                format!("an error without an id came, when {method} (id {id}) had to be answered"),
+                &format!(
+                    "send the id of the request, {id} here; null is for a line that cannot be read, and this one is right: see that \
+                     you read a whole line at a time, as UTF-8"
+                ),
+            );
+            self.heard.complaints.push(complaint.at("id"));
+        }
+    }
+
     fn take_call(&mut self, method: &str, params: &Value) {
         let Some(exec) = method
             .starts_with("exec.")
@@ -312,32 +294,35 @@ impl<'a> Talk<'a> {
             return;
         };
         let command = self.commands.values_mut().find(|command| command.exec == exec);
-        match command {
-            Some(command) => command.notified(method, params, &mut self.heard.complaints),
-            None => {
-                let known: Vec<&str> = self
-                    .commands
-                    .values()
-                    .map(|command| command.exec.as_str())
-                    .collect();
-                let hint = hint(exec, known);
-                self.heard.complaints.push(
-                    Complaint::new(
-                        "unknown_exec",
-                        format!("{method} is about {exec:?}, which is no command that was asked for{hint}"),
-                        "repeat params.exec of the request exec.run as it is, in every notification about that command",
-                    )
-                    .at("params.exec"),
-                );
-            }
+        if let Some(command) = command {
+            command.notified(method, params, &mut self.heard.complaints);
+            return;
         }
+        let known = self.commands.values().map(|command| command.exec.as_str());
+        let hint = hint(exec, known);
+        let complaint = Complaint::new(
+            "unknown_exec",
+            format!("{method} is about {exec:?}, which is no command that was asked for{hint}"),
+            "repeat params.exec of the request exec.run as it is, in every notification about that command",
+        );
+        self.heard.complaints.push(complaint.at("params.exec"));
     }
 
     fn note(&mut self, from: Speaker, line: &[u8]) {
         let text = self.redactor.text(&shorten_line(line));
         let lines = &mut self.heard.lines;
-        if lines.len() == FIRST_LINES + LAST_LINES {
-            lines.remove(FIRST_LINES);
+        let of_log = |line: &SpokenLine| line.from == Speaker::Log;
+        // Log may be much, and must not push messages out.
+        let too_much =
+            if from == Speaker::Log && lines.iter().filter(|line| of_log(line)).count() >= LAST_LINES {
+                lines.iter().position(of_log)
+            } else if lines.len() >= FIRST_LINES + LAST_LINES {
+                Some(FIRST_LINES)
+            } else {
+                None
+            };
+        if let Some(place) = too_much {
+            lines.remove(place);
             self.heard.left_out += 1;
         }
         lines.push(SpokenLine { from, text });
@@ -355,58 +340,5 @@ impl<'a> Talk<'a> {
         let stopped = self.wire.stop(grace).await;
         self.note_log();
         stopped
-    }
-}
-
-fn complaint_of(read: &Read, breach: &Breach, line: &[u8]) -> Complaint {
-    let name = &read.name;
-    let Breach {
-        path,
-        rule,
-        expected,
-        seen,
-        about,
-    } = breach;
-    if read.content == Content::Noise {
-        let quoted: String = String::from_utf8_lossy(&line[..line.len().min(400)])
-            .chars()
-            .take(100)
-            .collect();
-        return Complaint::new(
-            "noise",
-            format!("standard output has a line that is no message: {quoted:?}"),
-            "keep standard output for messages: print whatever else there is to standard error, which is log (and give programs \
-             that you start another standard output than your own)",
-        );
-    }
-    let about = about
-        .as_deref()
-        .map(|about| format!(" ({})", about.trim_end_matches('.')))
-        .unwrap_or_default();
-    let (place, verb) = match (path.as_str(), rule.as_str()) {
-        ("", _) => ("the message".to_owned(), "make"),
-        (path, "required") => (path.to_owned(), "add"),
-        (path, _) => (path.to_owned(), "send"),
-    };
-    let to_do = match verb {
-        "add" => format!("add {place}, {expected}{about}"),
-        "send" => format!("send {place} as {expected}{about}"),
-        _ => format!("let the message have {expected}"),
-    };
-    let seen = match seen.strip_prefix("nothing") {
-        Some(rest) => format!("{place} is missing{rest}"),
-        None => format!("{place} is {seen}"),
-    };
-    Complaint {
-        kind: "schema".into(),
-        what: format!("{name}: {seen}; expected {expected}"),
-        path: Some(path.clone()).filter(|path| !path.is_empty()),
-        rule: Some(rule.clone()),
-        to_do,
-        key: if rule == "JSON-RPC" {
-            format!("{rule} {path}")
-        } else {
-            format!("{name} {path} {rule}")
-        },
     }
 }

@@ -5,12 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use herm_protocol::exec::{Command, RunParams};
 use serde_json::Value;
 
 use super::{
+    complaint::Complaint,
     model::{BrokenOff, Exchange, Problem, Verdict},
     plan::{Needs, Planned},
-    talk::{Asked, Complaint, Heard, Talk},
+    talk::{Asked, Heard, Talk},
 };
 use crate::redact::Redactor;
 
@@ -19,6 +21,9 @@ pub(super) const ANSWER: Duration = Duration::from_secs(10);
 
 /// How long is listened after the last answer of an exchange, for what should not come.
 const LINGER: Duration = Duration::from_millis(60);
+
+/// Bytes of output that may be under way, as in a run.
+const WINDOW: u64 = 1024 * 1024;
 
 /// So many requests in a row without an answer end the walk.
 const SILENT: u32 = 2;
@@ -275,4 +280,15 @@ impl<'a> Walk<'a> {
             key: complaint.key,
         });
     }
+}
+
+/// The request for a command, as every run sends it; what stands in `more` is put in.
+pub(super) fn run_params(sandbox: &str, exec: &str, more: &Value) -> Value {
+    let mut params = RunParams::new(sandbox, exec, Command::Shell("true".into()));
+    params.window = Some(WINDOW);
+    let mut params = serde_json::to_value(&params).unwrap_or_default();
+    for (name, value) in more.as_object().into_iter().flatten() {
+        params[name] = value.clone();
+    }
+    params
 }

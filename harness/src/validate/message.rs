@@ -70,7 +70,8 @@ pub enum Content {
     Noise,
     /// An answer, to the request of this number where it can be told.
     Answer {
-        /// The request's number, read leniently; `None` for `null` and for what is no number.
+        /// The request's number, read leniently, and as it is when there was no such request; `None` for `null`, for
+        /// what is no number, and where there is none.
         id: Option<u64>,
         /// What was answered; the error object when it is an error.
         result: Result<Value, Value>,
@@ -201,7 +202,6 @@ impl MessageReader {
                 found
                     .breaches
                     .push(own("id", "JSON-RPC", expected, "nothing".into()));
-                // With one request open there is no doubt which is meant, but what was sent last is not known here.
                 None
             }
             Some(Value::Null) if is_error => None,
@@ -210,20 +210,19 @@ impl MessageReader {
                 if number.is_some() {
                     return number;
                 }
-                let meant = match id {
+                let read = match id {
                     Value::String(text) => text.trim().parse().ok(),
                     Value::Number(number) => number.as_f64().and_then(whole),
                     _ => None,
-                }
-                .filter(|id| self.asked.contains_key(id));
-                let expected = match meant {
+                };
+                let expected = match read.filter(|id| self.asked.contains_key(id)) {
                     Some(meant) => format!("the number {meant}, just as the request had it"),
                     None => "the id of a request that was sent".into(),
                 };
                 found
                     .breaches
                     .push(own("id", "JSON-RPC", &expected, describe(id)));
-                meant
+                read
             }
         }
     }

@@ -7,6 +7,8 @@
 
 mod message;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub use message::{Advice, Breach, Content, MessageReader, Read};

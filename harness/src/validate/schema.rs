@@ -213,7 +213,7 @@ impl Schema {
                 .extend(tried.into_iter().nth(fits).unwrap_or_default().advice);
             return;
         }
-        if let Some(breach) = self.tag_breach(variants, rule, value, at, keyword) {
+        if let Some(breach) = tag_breach(variants, rule, value, at, keyword) {
             found.breaches.push(breach);
             return;
         }
@@ -235,52 +235,6 @@ impl Schema {
         found
             .breaches
             .push(breach(rule, at, keyword, &any_of(&words), value));
-    }
-
-    /// Variants are words, or objects that a field tells apart; the word is none of them.
-    fn tag_breach(
-        &self,
-        variants: &[Value],
-        rule: Rule<'_>,
-        value: &Value,
-        at: &str,
-        keyword: &str,
-    ) -> Option<Breach> {
-        let words: Option<Vec<&str>> = variants.iter().map(|schema| schema["const"].as_str()).collect();
-        if let Some(words) = words {
-            return Some(one_of(rule, at, keyword, &words, value));
-        }
-        let (tag, _) = variants.first()?["properties"]
-            .as_object()?
-            .iter()
-            .find(|(_, schema)| schema.get("const").is_some())?;
-        let words: Option<Vec<&str>> = variants
-            .iter()
-            .map(|schema| schema["properties"][tag]["const"].as_str())
-            .collect();
-        let words = words?;
-        if !value.is_object() {
-            let expected = format!("an object whose {tag:?} is one of {}", words.join(", "));
-            return Some(breach(rule, at, "type", &expected, value));
-        }
-        let said = value.get(tag);
-        if said
-            .and_then(Value::as_str)
-            .is_some_and(|said| words.contains(&said))
-        {
-            return None;
-        }
-        let place = format!("{at}.{tag}");
-        Some(match said {
-            Some(said) => one_of(rule, &place, keyword, &words, said),
-            None => Breach {
-                path: place,
-                rule: "required".into(),
-                expected: format!("one of {}", words.join(", ")),
-                seen: "nothing".into(),
-                about: rule.about.map(str::to_owned),
-            },
-        })
     }
 
     fn referred(&self, schema: &Value) -> Option<&Value> {
@@ -320,6 +274,45 @@ impl Schema {
             other => type_name(other.as_str().unwrap_or_default()).to_owned(),
         }
     }
+}
+
+/// Variants are words, or objects that a field tells apart; the word is none of them.
+fn tag_breach(variants: &[Value], rule: Rule<'_>, value: &Value, at: &str, keyword: &str) -> Option<Breach> {
+    let words: Option<Vec<&str>> = variants.iter().map(|schema| schema["const"].as_str()).collect();
+    if let Some(words) = words {
+        return Some(one_of(rule, at, keyword, &words, value));
+    }
+    let (tag, _) = variants.first()?["properties"]
+        .as_object()?
+        .iter()
+        .find(|(_, schema)| schema.get("const").is_some())?;
+    let words: Option<Vec<&str>> = variants
+        .iter()
+        .map(|schema| schema["properties"][tag]["const"].as_str())
+        .collect();
+    let words = words?;
+    if !value.is_object() {
+        let expected = format!("an object whose {tag:?} is one of {}", words.join(", "));
+        return Some(breach(rule, at, "type", &expected, value));
+    }
+    let said = value.get(tag);
+    if said
+        .and_then(Value::as_str)
+        .is_some_and(|said| words.contains(&said))
+    {
+        return None;
+    }
+    let place = format!("{at}.{tag}");
+    Some(match said {
+        Some(said) => one_of(rule, &place, keyword, &words, said),
+        None => Breach {
+            path: place,
+            rule: "required".into(),
+            expected: format!("one of {}", words.join(", ")),
+            seen: "nothing".into(),
+            about: rule.about.map(str::to_owned),
+        },
+    })
 }
 
 fn check_bounds(rule: Rule<'_>, value: &Value, at: &str, found: &mut Found) {
