@@ -4,7 +4,7 @@ use std::{io, process::ExitCode};
 
 use clap::Args;
 use herm_harness::{
-    smoke::{BrokenOff, FORMAT, Show, ShowOptions, Smoke, SmokeOptions, smoke},
+    smoke::{BrokenOff, FORMAT, Show, ShowOptions, Smoke, SmokeOptions, SmokeReport, smoke},
     stop::Stop,
     subject::Subject,
     tell::tell,
@@ -88,11 +88,15 @@ async fn walk_all(arguments: &Arguments) -> Result<Exit, Refusal> {
         }
     }
     drop(workspace);
+    let exit = walks.iter().map(Smoke::exit).fold(Exit::Conformant, Exit::worst);
     if arguments.json {
-        let report = serde_json::json!({"format": FORMAT, "subjects": walks});
+        let report = SmokeReport {
+            format: FORMAT,
+            subjects: walks,
+        };
         try_print(&serde_json::to_string_pretty(&report).map_err(broken)?)?;
     }
-    Ok(walks.iter().map(Smoke::exit).fold(Exit::Conformant, Exit::worst))
+    Ok(exit)
 }
 
 async fn walk(subject: &Subject, options: &SmokeOptions, show: &mut Show) -> Smoke {

@@ -26,7 +26,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use model::{BrokenOff, Exchange, FORMAT, Problem, Smoke, Speaker, SpokenLine, Verdict};
+pub use model::{BrokenOff, Exchange, FORMAT, Problem, Smoke, SmokeReport, Speaker, SpokenLine, Verdict};
 pub use show::{Show, ShowOptions};
 pub use walk::Teller;
 

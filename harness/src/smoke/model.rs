@@ -1,12 +1,13 @@
 //! What a walk through the exchanges has shown, for people and as JSON.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The version of the JSON that `herm smoke --json` prints.
 pub const FORMAT: &str = "herm-smoke/1";
 
 /// What became of an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// All of it is as it should be.
@@ -20,7 +21,7 @@ pub enum Verdict {
 }
 
 /// Who wrote a line of the conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
     /// The harness, to the adapter's standard input.
@@ -32,7 +33,7 @@ pub enum Speaker {
 }
 
 /// A line of the conversation, redacted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpokenLine {
     /// Who wrote it.
     pub from: Speaker,
@@ -41,7 +42,7 @@ pub struct SpokenLine {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
     /// A stable word for machines.
     pub kind: String,
@@ -66,7 +67,7 @@ pub struct Problem {
 }
 
 /// One exchange: what was said for one purpose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Exchange {
     /// Its number, from 1.
     pub number: usize,
@@ -98,7 +99,7 @@ pub struct Exchange {
 }
 
 /// Why a walk did not come to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum BrokenOff {
     /// The adapter could not be started: nothing ran.
@@ -121,7 +122,7 @@ pub enum BrokenOff {
 }
 
 /// A subject, walked through.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Smoke {
     /// The subject's name.
     pub subject: String,
@@ -134,6 +135,15 @@ pub struct Smoke {
     pub broken_off: Option<BrokenOff>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+}
+
+/// What `herm smoke --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SmokeReport {
+    /// The version of this format: `herm-smoke/1`.
+    pub format: &'static str,
+    /// Every subject, in order.
+    pub subjects: Vec<Smoke>,
 }
 
 impl Smoke {

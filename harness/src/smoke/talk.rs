@@ -143,6 +143,13 @@ impl<'a> Talk<'a> {
         answer
     }
 
+    /// Waits for an answer and takes it, whatever it is; none is no mistake.
+    pub(super) async fn is_answered(&mut self, asked: &Asked, within: Duration) -> bool {
+        let id = asked.id;
+        self.listen(within, |talk| talk.answers.contains_key(&id)).await;
+        self.answers.remove(&id).is_some()
+    }
+
     /// Whether a request is without an answer.
     pub(super) fn is_open(&self, asked: &Asked) -> bool {
         self.open.iter().any(|open| open.id == asked.id)

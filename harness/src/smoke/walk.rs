@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     complaint::Complaint,
-    model::{BrokenOff, Exchange, Problem, Verdict},
+    model::{BrokenOff, Exchange, Problem, Speaker, Verdict},
     plan::{Needs, Planned},
     talk::{Asked, Heard, Talk},
 };
@@ -25,8 +25,14 @@ const LINGER: Duration = Duration::from_millis(60);
 /// Bytes of output that may be under way, as in a run.
 const WINDOW: u64 = 1024 * 1024;
 
-/// So many requests in a row without an answer end the walk.
+/// After so many requests in a row without an answer it is asked whether the adapter answers anything.
 const SILENT: u32 = 2;
+
+/// How long that answer may take.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
+
+/// So many requests without an answer end the walk.
+const UNANSWERED: u32 = 5;
 
 /// Takes every exchange when it is over.
 pub type Teller<'a> = dyn FnMut(&Exchange) + Send + 'a;
@@ -46,6 +52,7 @@ pub(super) struct Walk<'a> {
     /// The exchange that each mistake was told in first.
     told: HashMap<String, usize>,
     silent: u32,
+    unanswered: u32,
     execs: u32,
 }
 
@@ -64,6 +71,7 @@ impl<'a> Walk<'a> {
             current: None,
             told: HashMap::new(),
             silent: 0,
+            unanswered: 0,
             execs: 0,
         }
     }
@@ -210,13 +218,34 @@ impl<'a> Walk<'a> {
     ) -> Option<(Result<Value, Value>, Instant)> {
         let within = self.scaled(within);
         let answer = self.talk.answer(asked, within).await;
-        self.silent = if answer.is_some() { 0 } else { self.silent + 1 };
-        if self.silent >= SILENT {
-            self.talk
-                .give_up("it answers nothing any more: two requests in a row had no answer")
-                .await;
+        if answer.is_some() {
+            self.silent = 0;
+            return answer;
         }
-        answer
+        self.silent += 1;
+        self.unanswered += 1;
+        if self.unanswered >= UNANSWERED {
+            let why = format!("{UNANSWERED} requests had no answer, and every further one takes its time");
+            self.talk.give_up(&why).await;
+        } else if self.silent >= SILENT && !self.is_there().await {
+            let why = format!("it answers nothing any more: {SILENT} requests in a row had no answer");
+            self.talk.give_up(&why).await;
+        }
+        None
+    }
+
+    /// Whether the adapter answers anything: closing a sandbox that is not there costs nothing.
+    async fn is_there(&mut self) -> bool {
+        let within = self.scaled(SIGN_OF_LIFE);
+        let asked = self.talk.ask(
+            "sandbox.close",
+            &serde_json::json!({"sandbox": super::refusal::NOBODY}),
+        );
+        let there = self.talk.is_answered(&asked, within).await;
+        if there {
+            self.silent = 0;
+        }
+        there
     }
 
     /// Ends the exchange under way: listens a moment for what should not come, and tells what came of it.
@@ -230,7 +259,14 @@ impl<'a> Walk<'a> {
         exchange.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         exchange.conversation = heard.lines;
         exchange.left_out = heard.left_out;
-        for complaint in heard.complaints {
+        let has_log = exchange.conversation.iter().any(|line| line.from == Speaker::Log);
+        for mut complaint in heard.complaints {
+            if complaint.kind == "no_answer" && has_log {
+                complaint.to_do = format!(
+                    "see what it wrote to standard error (·) above; then {}",
+                    complaint.to_do
+                );
+            }
             self.add(&mut exchange, complaint);
         }
         if let Some(BrokenOff::Lost { why, log }) = &self.talk.lost

@@ -84,6 +84,8 @@ fn every_example_is_a_right_message() {
     let place = Place::new();
     let seen = place.run("smoke --json --subject local", &[]).code(0);
     let report: Value = serde_json::from_slice(&seen.get_output().stdout).unwrap();
+    let schema = jsonschema::validator_for(&herm_harness::report::schema::smoke()).unwrap();
+    schema.validate(&report).unwrap();
     let mut reader = herm_harness::validate::MessageReader::default();
     let exchanges = report["subjects"][0]["exchanges"].as_array().unwrap();
     let mut checked = 0;
@@ -208,6 +210,25 @@ fn an_adapter_that_cannot_be_started_is_3_and_the_message_says_what_to_do() {
         let seen = command.args(words).env("COLUMNS", "400").assert().code(3);
         seen.stdout(contains(told).and(contains("nothing ran")));
     }
+    place.becomes_clean();
+}
+
+#[test]
+fn requests_without_an_answer_do_not_end_the_walk_while_others_are_answered() {
+    let open = "*'\"method\":\"sandbox.open\"'*) closed=false; answer '{\"sandbox\":\"box\",\"state\":\"created\",\"exec_mode\":\"native\"}' ;;";
+    let place = place_with(&[
+        (open, "*'\"method\":\"sandbox.open\"'*) echo 'cannot open' >&2 ;;"),
+        ("    *) refuse -32601 unsupported ;;\n", "    *) ;;\n"),
+    ]);
+    let mut command = place.herm("smoke --subject mine.toml");
+    let seen = command.env("COLUMNS", "400").assert().code(1);
+    let told = contains("no answer to preflight came within 10 s")
+        .and(contains("no answer to sandbox.open came within 10 s"))
+        .and(contains("· cannot open"))
+        .and(contains("no answer to future.method came within 10 s"))
+        .and(contains("exchange 3 (sandbox.open) has to be answered first"))
+        .and(contains("✓ 22 end of input"));
+    seen.stdout(told);
     place.becomes_clean();
 }
 
