@@ -48,7 +48,7 @@ pub(crate) fn launch(subject: &Subject, run: &str, scratch: &Path, guard: &[OsSt
     }
 }
 
-pub(super) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
+pub(crate) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
     let launch = launch(subject, &options.run, &options.scratch, &options.guard);
     let scratch = options.scratch.display().to_string();
     Workshop::new(

@@ -35,7 +35,7 @@ use crate::{
 };
 
 pub use launch::CANARIES;
-pub(crate) use launch::launch;
+pub(crate) use launch::{launch, workshop};
 
 /// At most so many requirements at the same time, whatever a subject declares.
 const MOST_AT_ONCE: u32 = 64;
