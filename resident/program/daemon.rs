@@ -58,10 +58,7 @@ fn wait_for_other(home: &Home) -> Result<(), Box<dyn Error>> {
     let end = Instant::now() + OTHER_LIMIT;
     while dial::connect(&home.join("socket")).is_none() {
         if Instant::now() > end {
-            let message = format!(
-                "another daemon has {} locked but does not listen; end it",
-                home.path.display()
-            );
+            let message = format!("another daemon has {} locked but does not listen; end it", home.path.display());
             return Err(message.into());
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -101,13 +98,7 @@ fn serve_in_background(
         directory: Some(home.path.clone()),
         first_to_go: false,
     };
-    let setting = Setting {
-        ground,
-        secret,
-        listener: Some(listener),
-        dial: None,
-        idle: arguments.idle,
-    };
+    let setting = Setting { ground, secret, listener: Some(listener), dial: None, idle: arguments.idle };
     let resident = Resident::new(setting)?;
     say(tell, READY)?;
     let result = resident.run();

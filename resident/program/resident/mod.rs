@@ -117,13 +117,9 @@ impl Resident {
             program: version(),
             pid: std::process::id(),
             uid: effective_user(),
-            directory: setting
-                .ground
-                .directory
-                .as_ref()
-                .map_or_else(Vec::new, |directory| {
-                    directory.as_os_str().as_encoded_bytes().to_vec()
-                }),
+            directory: setting.ground.directory.as_ref().map_or_else(Vec::new, |directory| {
+                directory.as_os_str().as_encoded_bytes().to_vec()
+            }),
             bash: has_shell("bash", &setting.ground),
             out_of_memory_told: kills.is_some(),
         };
@@ -155,10 +151,7 @@ impl Resident {
         self.dial();
         while !self.over {
             self.watch_idleness();
-            let limit = self
-                .timers
-                .first()
-                .map(|(at, _)| at.saturating_duration_since(Instant::now()));
+            let limit = self.timers.first().map(|(at, _)| at.saturating_duration_since(Instant::now()));
             for ready in self.epoll.wait(limit)? {
                 self.handle(ready);
             }
@@ -202,15 +195,7 @@ impl Resident {
         };
         self.last_connection += 1;
         let id = self.last_connection;
-        if self
-            .epoll
-            .add(
-                connection.socket(),
-                Token::Connection(id).number(),
-                Interest::READ,
-            )
-            .is_err()
-        {
+        if self.epoll.add(connection.socket(), Token::Connection(id).number(), Interest::READ).is_err() {
             return;
         }
         if self.connections.len() >= CONNECTIONS {
@@ -218,8 +203,7 @@ impl Resident {
             connection.refuse(ErrorKind::TooMany, message);
         }
         self.connections.insert(id, connection);
-        self.timers
-            .insert((Instant::now() + PROOF_LIMIT, Timer::Proof(id)));
+        self.timers.insert((Instant::now() + PROOF_LIMIT, Timer::Proof(id)));
     }
 
     /// Dials the sockets that are there and were not before.
@@ -228,10 +212,7 @@ impl Resident {
             return;
         };
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        let names: BTreeSet<_> = entries
-            .map(|entry| entry.file_name())
-            .take(4 * CONNECTIONS)
-            .collect();
+        let names: BTreeSet<_> = entries.map(|entry| entry.file_name()).take(4 * CONNECTIONS).collect();
         let new: Vec<_> = names
             .difference(&self.dialled)
             // A name that begins with a dot is not ready: its client renames it when it listens.
@@ -275,9 +256,7 @@ impl Resident {
         self.epoll.remove(connection.socket());
         let jobs: Vec<_> = self.jobs.keys().copied().collect();
         for job in jobs {
-            let Some(found) = self.jobs.get_mut(&job) else {
-                continue;
-            };
+            let Some(found) = self.jobs.get_mut(&job) else { continue };
             found.waiters.retain(|(waiter, _)| *waiter != id);
             found.starters.retain(|(starter, ..)| *starter != id);
             if let Some(input) = &mut found.input {
@@ -302,9 +281,7 @@ impl Resident {
         let ids: Vec<_> = self.connections.keys().copied().collect();
         for id in ids {
             self.pump(id);
-            let Some(connection) = self.connections.get_mut(&id) else {
-                continue;
-            };
+            let Some(connection) = self.connections.get_mut(&id) else { continue };
             if connection.flush() {
                 connection.update_interest(&self.epoll, Token::Connection(id).number());
             } else {

@@ -43,17 +43,12 @@ impl Resident {
             match timer {
                 Timer::Job(id) => self.handle_job(id, now),
                 Timer::Proof(id) => {
-                    if let Some(connection) = self.connections.get_mut(&id).filter(|found| !found.is_proved())
-                    {
+                    if let Some(connection) = self.connections.get_mut(&id).filter(|found| !found.is_proved()) {
                         connection.refuse(ErrorKind::Unauthenticated, "no proof has come in time".into());
                     }
                 }
                 Timer::Orphans => self.kill_orphans(),
-                Timer::Idle => {
-                    self.over |= self
-                        .idle_since
-                        .is_some_and(|since| Some(at) == self.idle_end(since))
-                }
+                Timer::Idle => self.over |= self.idle_since.is_some_and(|since| Some(at) == self.idle_end(since)),
                 Timer::ShutdownLimit => self.end_shutdown(),
             }
         }
@@ -126,11 +121,7 @@ impl Resident {
 
     /// Removes a job that is forgotten and of which nothing is left.
     pub(super) fn remove_if_over(&mut self, id: u64) {
-        if self
-            .jobs
-            .get(&id)
-            .is_some_and(|job| job.forgotten && job.is_over())
-        {
+        if self.jobs.get(&id).is_some_and(|job| job.forgotten && job.is_over()) {
             self.jobs.remove(&id);
         }
     }
@@ -166,8 +157,7 @@ impl Resident {
         let first = self.shutdown.is_none();
         self.shutdown.get_or_insert_default().extend(call);
         if first {
-            self.timers
-                .insert((Instant::now() + SHUTDOWN_LIMIT, Timer::ShutdownLimit));
+            self.timers.insert((Instant::now() + SHUTDOWN_LIMIT, Timer::ShutdownLimit));
             let ids: Vec<_> = self.jobs.keys().copied().collect();
             for id in ids {
                 self.force(id, Force::Shutdown);
