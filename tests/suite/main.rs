@@ -16,4 +16,5 @@ mod output;
 mod prove;
 mod run;
 mod secret;
+mod smoke;
 mod support;

@@ -33,6 +33,7 @@ use herm_protocol::{
 pub use beat::Beat;
 pub(crate) use condition::Without;
 pub use conversation::{Conversation, Listener};
+pub(crate) use conversation::shorten_line;
 pub use failure::Failure;
 pub use host::processes_with;
 pub(crate) use ledger::Ledger;
@@ -52,6 +53,8 @@ pub struct Scene {
     pub(crate) alone: bool,
     /// The adapter and the shared sandbox that were borrowed.
     pub(crate) worker: Option<Worker>,
+    /// Conversations with other adapters of the scenario's own.
+    pub(crate) strangers: Vec<Arc<Conversation>>,
     /// Sandboxes that this scenario opened, in order.
     pub(crate) own: Vec<Sandbox>,
     /// Commands that still run.
@@ -418,8 +421,9 @@ impl Scene {
         if let (Some(stay), Some(workshop)) = (stay, &self.workshop) {
             stay.end(workshop).await;
         }
+        let strange = self.strangers.drain(..).find_map(|stranger| stranger.misfit());
         let Some(mut worker) = self.worker.take() else {
-            return uncleared;
+            return uncleared.or(strange);
         };
         if !keep && !worker.broken {
             for sandbox in self.own.drain(..) {
@@ -433,6 +437,12 @@ impl Scene {
             None
         } else {
             worker.check().await
+        };
+        // Asked last, so that it is about everything that came during this scenario.
+        let misfit = worker.misfit().or(strange);
+        let broken = match (misfit, broken) {
+            (Some(misfit), Some(broken)) => Some(misfit.besides(&broken)),
+            (misfit, broken) => misfit.or(broken),
         };
         if let Some(workshop) = &self.workshop {
             let sandbox = self.own.last().or(worker.shared.as_ref()).cloned();

@@ -182,6 +182,11 @@ impl Worker {
         Some(Failure::suite(format!("after the last step: {fault}")).of_kind(fault.kind()))
     }
 
+    /// What came since this was last asked and does not fit the schema.
+    pub(super) fn misfit(&self) -> Option<Failure> {
+        self.transcript.misfit()
+    }
+
     /// The last lines of the conversation.
     #[must_use]
     pub fn transcript(&self) -> Vec<String> {
@@ -205,6 +210,8 @@ pub struct Workshop {
     /// How many adapters in a row could not run anything.
     useless: Arc<AtomicU32>,
     listener: Option<Arc<Listener>>,
+    /// Whether every message is checked against the schema.
+    validate: bool,
 }
 
 impl Workshop {
@@ -216,6 +223,7 @@ impl Workshop {
         scratch: String,
         stop: Stop,
         listener: Option<Arc<Listener>>,
+        validate: bool,
     ) -> Self {
         Self {
             launch,
@@ -229,6 +237,7 @@ impl Workshop {
             adapters: AtomicU32::new(0),
             useless: Arc::default(),
             listener,
+            validate,
         }
     }
 
@@ -281,7 +290,7 @@ impl Workshop {
 
     fn start_with(&self, launch: &Launch) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
         let serial = self.adapters.fetch_add(1, Ordering::SeqCst) + 1;
-        let conversation = Arc::new(Conversation::new(serial, self.listener.clone()));
+        let conversation = Arc::new(Conversation::new(serial, self.listener.clone(), self.validate));
         let client = Client::start(launch, ClientOptions::default(), conversation.clone())?;
         Ok((Arc::new(client), conversation))
     }
@@ -388,7 +397,10 @@ impl Workshop {
             }
         };
         client.stop(Duration::from_secs(1)).await;
-        Err(problem)
+        Err(match transcript.misfit() {
+            Some(misfit) => misfit.besides(&problem),
+            None => problem,
+        })
     }
 
     /// An adapter that is idle, or a new one.
