@@ -8,6 +8,7 @@ mod doctor;
 mod exec;
 mod explain;
 mod fixtures;
+mod init;
 mod list;
 mod prove;
 mod run;
@@ -35,6 +36,7 @@ struct Herm {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Init(init::Arguments),
     List(list::Arguments),
     Explain(explain::Arguments),
     Prove(prove::Arguments),
@@ -60,6 +62,7 @@ pub(crate) fn main() -> ExitCode {
     standard_streams::make_blocking();
     match Herm::parse().command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Init(arguments) => init::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Prove(arguments) => prove::run(arguments),
