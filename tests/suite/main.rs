@@ -5,6 +5,7 @@
 mod clean;
 mod expectation;
 mod features;
+mod init;
 mod input;
 mod kill;
 mod list;
