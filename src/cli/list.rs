@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use herm_harness::{
+    catalogue::Strikes,
     contract::{Contract, RequirementInfo},
     tell::tell,
     verdict::Exit,
@@ -41,6 +42,8 @@ enum What {
     Capabilities,
     /// Where both ways are right, and a backend declares its own.
     Choices,
+    /// What can be done to a subject's world by way of test.
+    Conditions,
     /// Named sets of requirements.
     Profiles,
     /// The broken subjects that prove the requirements.
@@ -115,6 +118,7 @@ fn json(what: What, contract: &Contract) -> String {
         }
         What::Capabilities => pretty(&catalogue.capabilities),
         What::Choices => pretty(&catalogue.choices),
+        What::Conditions => pretty(&catalogue.conditions),
         What::Profiles => pretty(&catalogue.profiles),
         What::Mutants => pretty(&catalogue.mutants),
     }
@@ -129,6 +133,13 @@ fn text(what: What, contract: &Contract) -> String {
     match what {
         What::Requirements => requirements(contract),
         What::Capabilities => explained(&catalogue.capabilities),
+        What::Conditions => table(catalogue.conditions.iter().map(|(name, condition)| {
+            let struck = match condition.strikes {
+                Strikes::Sandbox => "a sandbox",
+                Strikes::Subject => "the subject",
+            };
+            (name.as_str(), format!("{} [{struck}]", condition.explains))
+        })),
         What::Profiles => explained(&catalogue.profiles),
         What::Choices => {
             let blocks = catalogue.choices.iter().map(|(name, choice)| {

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand.
 
 mod adapter;
+mod bench;
 mod clean;
 mod completions;
 mod contract;
@@ -40,6 +41,7 @@ enum Command {
     List(list::Arguments),
     Explain(explain::Arguments),
     Prove(prove::Arguments),
+    Bench(bench::Arguments),
     Exec(exec::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
@@ -66,6 +68,7 @@ pub(crate) fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Prove(arguments) => prove::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
         Command::Exec(arguments) => exec::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Clean(arguments) => clean::run(&arguments),

@@ -36,7 +36,7 @@ pub const CANARIES: [&str; 4] = [
 /// Characters of a line of the conversation that are told.
 const LINE: usize = 480;
 
-pub(super) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
+pub(crate) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
     let mut words = options.guard.iter().chain(&subject.adapter).cloned();
     let launch = Launch {
         program: words.next().unwrap_or_default(),

@@ -35,6 +35,7 @@ use crate::{
 };
 
 pub use launch::CANARIES;
+pub(crate) use launch::workshop;
 
 /// At most so many requirements at the same time, whatever a subject declares.
 const MOST_AT_ONCE: u32 = 64;

@@ -131,7 +131,7 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) async fn close(&mut self, id: &str, deadline: Duration) {
+    pub(crate) async fn close(&mut self, id: &str, deadline: Duration) {
         let params = CloseParams {
             sandbox: id.into(),
             how: CloseHow::Destroy,

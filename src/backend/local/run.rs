@@ -300,6 +300,7 @@ impl Running {
         Finished {
             outcome,
             notices: self.notices,
+            job: None,
         }
     }
 }
