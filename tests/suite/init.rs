@@ -118,7 +118,7 @@ fn a_backend_in_python_passes_its_own_tests_and_everything_that_it_declares() {
     place.run("init --lang python --name zebra.py", &[folder]).code(0);
     let home = place.path(folder);
     let said = works(&python(&home, &["-W", "error", "-m", "unittest"]));
-    assert!(said.contains("Ran 26 tests"), "{said}");
+    assert!(said.contains("Ran 27 tests"), "{said}");
     if python(&home, &["-m", "mypy", "--version"]).status.success() {
         let said = works(&python(
             &home,

@@ -91,8 +91,8 @@ Json = Dict[str, Any]
 StreamName = Literal["stdout", "stderr"]
 ErrorKind = Literal[
     "already_exists", "credential_missing", "exec_not_found", "internal", "invalid_argument", "is_a_directory",
-    "limit_exceeded", "not_a_directory", "not_found", "not_initialized", "permission_denied", "sandbox_not_found",
-    "timed_out", "unavailable", "unsupported", "version_mismatch",
+    "job_not_found", "limit_exceeded", "not_a_directory", "not_found", "not_initialized", "permission_denied",
+    "sandbox_not_found", "timed_out", "unavailable", "unsupported", "version_mismatch",
 ]  # fmt: skip
 SetupFailure = Literal[
     "cwd_not_found", "cwd_not_a_directory", "cwd_denied", "shell_not_found", "program_not_found", "program_denied",
@@ -154,6 +154,14 @@ class SandboxNotFound(AdapterError):
     def __init__(self, sandbox: str) -> None:
         message = f"sandbox {json.dumps(sandbox)} does not exist or is closed"
         super().__init__("sandbox_not_found", sandbox, message, "open a sandbox with sandbox.open")
+
+
+class JobNotFound(AdapterError):
+    """There is no such job, or none any more."""
+
+    def __init__(self, job: str) -> None:
+        message = f"job {json.dumps(job)} is not known"
+        super().__init__("job_not_found", job, message, "see job.list for those that are")
 
 
 class Unavailable(AdapterError):
@@ -448,6 +456,7 @@ class RunParams:
     user: Optional[str] = None
     pty: Optional[Pty] = None
     detach: bool = False
+    """Whether it goes on as a job: such a call comes to `Adapter.start_job`, and never to `run`."""
     capture: Optional[Capture] = None
     window: Optional[int] = None
     alive: float = _ALIVE
@@ -506,6 +515,26 @@ class ChmodParams:
     sandbox: str
     path: bytes
     mode: int
+
+
+@dataclass(frozen=True)
+class JobOutputParams:
+    """`job.output`: at most `length` bytes of a stream, from the offset `start` on. It is answered at once."""
+
+    sandbox: str
+    job: str
+    stream: StreamName
+    start: int = 0
+    length: int = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ConditionParams:
+    """`condition.apply` and `condition.clear`: an act on the backend's world that its own interface has no word for."""
+
+    name: str
+    sandbox: Optional[str] = None
+    """The sandbox that it strikes; `None` for one of the whole backend."""
 
 
 def _variables(fields: _Fields, key: str) -> Tuple[Variable, ...]:
@@ -809,6 +838,51 @@ Outcome = Union[Exited, Signaled, TimedOut, Cancelled, SandboxLost, TransportLos
 """How a command ended: a closed set. Never tell an exit code that you do not know."""
 
 
+@dataclass(frozen=True)
+class JobInfo:
+    """A job: its id, what was run, how many seconds ago, how it ended (`None` while it runs), and how many bytes it has
+    written until now."""
+
+    job: str
+    command: bytes
+    age: float
+    outcome: Optional[Outcome] = None
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
+
+    def to_json(self) -> Json:
+        """As it goes over the wire."""
+        answer: Json = {
+            "job": self.job,
+            "command": bytes_to_json(self.command),
+            "age_ms": int(self.age * 1000),
+            "stdout": {"bytes": self.stdout_bytes},
+            "stderr": {"bytes": self.stderr_bytes},
+        }
+        return _with(answer, outcome=None if self.outcome is None else self.outcome.to_json())
+
+
+@dataclass(frozen=True)
+class JobOutput:
+    """Answer to `job.output`. Where `offset` is past what was asked for, the bytes between are kept no more."""
+
+    data: bytes
+    offset: int
+    end: bool
+    """Whether the job has ended and nothing follows `data`."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that can be brought about; `herm list conditions` explains each."""
+
+    name: str
+    does: str
+    """What is done for it here, in one line for people."""
+    names: Optional[str] = None
+    """What an error that comes of it has to name; only for conditions that take something away."""
+
+
 def _with(answer: Json, **more: object) -> Json:
     """The answer with those of the fields that hold something."""
     for name, value in more.items():
@@ -850,7 +924,7 @@ class Adapter:
         """The first call; it comes alone. Keep `params.scratch` and `params.run` if you make things."""
 
     def preflight(self) -> Sequence[Problem]:
-        """What is missing on this machine; an empty list when nothing is."""
+        """What is missing on this machine; an empty list when nothing is. Needs `preflight`."""
         raise Unsupported("preflight")
 
     def open(self, params: OpenParams, progress: Progress) -> Opened:
@@ -910,8 +984,44 @@ class Adapter:
         """Sets permission bits."""
         raise Unsupported("file.chmod")
 
+    def start_job(self, params: RunParams) -> str:
+        """Starts a command that goes on as a job; returns the job's id. All about jobs needs `jobs`."""
+        raise Unsupported("detach")
+
+    def list_jobs(self, sandbox: str) -> Sequence[JobInfo]:
+        """Every job of a sandbox that was not forgotten, the oldest first."""
+        raise Unsupported("job.list")
+
+    def read_job(self, params: JobOutputParams) -> JobOutput:
+        """What a job has written, from a place on; answered at once with what is there."""
+        raise Unsupported("job.output")
+
+    def wait_job(self, sandbox: str, job: str, seconds: Optional[float]) -> JobInfo:
+        """Waits for the end of a job, no longer than so many seconds; tells how it stands then."""
+        raise Unsupported("job.wait")
+
+    def kill_job(self, sandbox: str, job: str) -> None:
+        """Ends a job with everything of it; one that has ended stays as it is."""
+        raise Unsupported("job.kill")
+
+    def forget_job(self, sandbox: str, job: str) -> None:
+        """Forgets a job that has ended, with its output."""
+        raise Unsupported("job.forget")
+
+    def list_conditions(self) -> Sequence[Condition]:
+        """Which acts on its own world the backend can carry out for the tests, such as stopping a container."""
+        raise Unsupported("condition.list")
+
+    def apply_condition(self, params: ConditionParams) -> Sequence[Variable]:
+        """Brings a condition about; returns variables that adapters are to be started with meanwhile, if any."""
+        raise Unsupported("condition.apply")
+
+    def clear_condition(self, params: ConditionParams) -> None:
+        """Undoes a condition; one that does not hold is no error."""
+        raise Unsupported("condition.clear")
+
     def ledger(self) -> Sequence[LedgerItem]:
-        """Everything that the backend has made and that still exists."""
+        """Everything that the backend has made and that still exists. Needs `ledger`."""
         raise Unsupported("ledger.snapshot")
 
     def shutdown(self) -> None:
@@ -969,6 +1079,8 @@ class Execution:
         self._returned = threading.Event()
         self.notices: List[str] = []
         """What the caller should know; add to it while the command runs."""
+        self.job: Optional[str] = None
+        """The job under which something that it has left running goes on; needs `jobs`."""
 
     def started(self) -> None:
         """The command was accepted and begins to run. Called by itself before the first output at the latest."""
@@ -995,8 +1107,8 @@ class Execution:
     def on_end(self, hook: Callable[[], None]) -> None:
         """Gives what ends everything of the command, at once and for sure; `run` should return soon after it.
 
-        It is called at most once, from a thread of its own: when the deadline passes, the caller cancels, or the sandbox
-        is closed; also when that has happened before this call.
+        It is called at most once, from a thread of its own: when the deadline passes, the caller cancels, or the
+        sandbox is closed; also when that has happened before this call.
         """
         with self._lock:
             self._end_hook = hook
@@ -1081,7 +1193,7 @@ class Execution:
             self._recorder.hurry()
         answer = {"outcome": outcome.to_json(), **self._recorder.finish(), "duration_ms": duration}
         self.mute()
-        return _with(answer, notices=list(self.notices))
+        return _with(answer, notices=list(self.notices), job=self.job)
 
     def mute(self) -> None:
         """From now on nothing is told of the command."""
@@ -1540,6 +1652,8 @@ def _log(text: str) -> None:
 _METHOD_NEEDS = {
     "sandbox.list": "list",
     "sandbox.inspect": "inspect",
+    "preflight": "preflight",
+    "ledger.snapshot": "ledger",
     "exec.stdin": "stdin_stream",
     "exec.cancel": "cancel",
     "exec.signal": "signal",
@@ -1583,6 +1697,18 @@ def _parse_message(line: bytes) -> Json:
     if not is_number and not isinstance(message_id, str):
         raise _NotAMessage(-32600, 'not a JSON-RPC 2.0 message: "id" is neither a string nor a number')
     return message
+
+
+def _variable(variable: Variable) -> Json:
+    return {"name": bytes_to_json(variable.name), "value": bytes_to_json(variable.value)}
+
+
+def _condition(condition: Condition) -> Json:
+    return _with({"name": condition.name, "does": condition.does}, names=condition.names)
+
+
+def _condition_params(fields: _Fields) -> ConditionParams:
+    return ConditionParams(fields.text("name"), fields.optional_text("sandbox"))
 
 
 def _strike(known: weakref.ref[Execution]) -> None:
@@ -1795,6 +1921,9 @@ class _Server:
             if self._adapter.choices.get("zero_timeout") == "refuse":
                 raise InvalidArgument("timeout_ms", "is 0, which is no length of time")
             timeout = None
+        if params.detach:
+            self._spawn(message_id, lambda: {"job": self._adapter.start_job(params)})
+            return
         execution = Execution(params, self._writer)
         with self._lock:
             if params.sandbox in self._closing:
@@ -1895,7 +2024,47 @@ class _Server:
         if method.startswith("file."):
             self._need("files")
             return self._call_file(method, params)
+        if method.startswith("job."):
+            self._need("jobs")
+            return self._call_job(method, params)
+        if method == "condition.list":
+            return {"conditions": [_condition(condition) for condition in adapter.list_conditions()]}
+        if method == "condition.apply":
+            variables = adapter.apply_condition(_condition_params(params))
+            return _with({}, environment=[_variable(variable) for variable in variables])
+        if method == "condition.clear":
+            adapter.clear_condition(_condition_params(params))
+            return {}
         raise Unsupported(method)
+
+    def _call_job(self, method: str, params: _Fields) -> object:
+        adapter = self._adapter
+        sandbox = params.text("sandbox")
+        if method == "job.list":
+            return {"jobs": [info.to_json() for info in adapter.list_jobs(sandbox)]}
+        job = params.text("job")
+        if method == "job.output":
+            name = params.text("stream")
+            if name not in ("stdout", "stderr"):
+                raise InvalidArgument("stream", "is neither stdout nor stderr")
+            stream: StreamName = "stdout" if name == "stdout" else "stderr"
+            start = params.optional_whole("from") or 0
+            most = params.optional_whole("max")
+            length = 1024 * 1024 if most is None else most
+            output = adapter.read_job(JobOutputParams(sandbox, job, stream, start, length))
+            answer: Json = {"data": bytes_to_json(output.data), "offset": output.offset, "end": output.end}
+            gap = {"stream": stream, "from": start, "to": output.offset}
+            return _with(answer, gap=gap if output.offset > start else None)
+        if method == "job.wait":
+            within = params.optional_whole("within_ms")
+            return adapter.wait_job(sandbox, job, None if within is None else within / 1000).to_json()
+        if method == "job.kill":
+            adapter.kill_job(sandbox, job)
+        elif method == "job.forget":
+            adapter.forget_job(sandbox, job)
+        else:
+            raise Unsupported(method)
+        return {}
 
     def _call_file(self, method: str, params: _Fields) -> object:
         adapter = self._adapter

@@ -22,6 +22,10 @@ from herm_adapter import (
     CloseParams,
     Execution,
     Exited,
+    JobInfo,
+    JobNotFound,
+    JobOutput,
+    JobOutputParams,
     Opened,
     OpenParams,
     Outcome,
@@ -153,6 +157,17 @@ class Scripted(Adapter):
     def close(self, params: CloseParams) -> bool:
         self.closed.append(params.sandbox)
         return params.sandbox == "s"
+
+    def start_job(self, params: RunParams) -> str:
+        return "j"
+
+    def list_jobs(self, sandbox: str) -> Sequence[JobInfo]:
+        return [JobInfo("j", b"sleep 5", 1.5), JobInfo("k", b"true", 9.0, Exited(0), 4)]
+
+    def read_job(self, params: JobOutputParams) -> JobOutput:
+        if params.job != "j":
+            raise JobNotFound(params.job)
+        return JobOutput(b"56789"[: params.length], 5, False)
 
     def shutdown(self) -> None:
         self.is_shut_down = True
@@ -443,6 +458,26 @@ class HelperTest(unittest.TestCase):
         self.assertGreaterEqual(count, 3)
         time.sleep(0.2)
         self.assertEqual(len(self.caller.told("exec.alive", "e")), count)
+
+    def test_jobs_are_started_listed_and_read_where_they_are_declared(self) -> None:
+        self.caller.introduce()
+        detached: Json = {"sandbox": "s", "exec": "e", "command": {"shell": "x"}, "detach": True}
+        self.assertEqual(self.caller.refusal("exec.run", detached)["code"], -32601)
+        self.assertEqual(self.caller.refusal("job.list", {"sandbox": "s"})["code"], -32601)
+        self.adapter.capabilities = (*self.adapter.capabilities, "jobs")
+        self.assertEqual(self.caller.call("exec.run", detached), {"job": "j"})
+        jobs = self.caller.call("job.list", {"sandbox": "s"})["jobs"]
+        nothing = {"bytes": 0}
+        expected = {"job": "j", "command": "sleep 5", "age_ms": 1500, "stdout": nothing, "stderr": nothing}
+        self.assertEqual(jobs[0], expected)
+        self.assertEqual((jobs[1]["outcome"], jobs[1]["stdout"]), ({"type": "exited", "code": 0}, {"bytes": 4}))
+        place = {"sandbox": "s", "job": "j", "stream": "stderr", "from": 2, "max": 3}
+        gap = {"stream": "stderr", "from": 2, "to": 5}
+        told = self.caller.call("job.output", place)
+        self.assertEqual(told, {"data": "567", "offset": 5, "end": False, "gap": gap})
+        error = self.caller.refusal("job.output", {**place, "job": "x"})
+        self.assertEqual((error["data"]["kind"], error["data"]["resource"]), ("job_not_found", "x"))
+        self.assertEqual(self.caller.refusal("job.wait", place)["code"], -32601)
 
     def test_the_end_of_input_ends_what_runs_and_lets_the_adapter_clean_up(self) -> None:
         self.caller.introduce()
