@@ -10,6 +10,7 @@ mod doctor;
 mod exec;
 mod explain;
 mod fixtures;
+mod init;
 mod list;
 mod prove;
 mod run;
@@ -38,6 +39,7 @@ struct Herm {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Init(init::Arguments),
     Smoke(smoke::Arguments),
     List(list::Arguments),
     Explain(explain::Arguments),
@@ -65,6 +67,7 @@ pub(crate) fn main() -> ExitCode {
     standard_streams::make_blocking();
     match Herm::parse().command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Init(arguments) => init::run(&arguments),
         Command::Smoke(arguments) => smoke::run(arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

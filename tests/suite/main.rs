@@ -7,6 +7,7 @@ mod clean;
 mod condition;
 mod expectation;
 mod features;
+mod init;
 mod input;
 mod kill;
 mod list;
