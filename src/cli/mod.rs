@@ -3,6 +3,7 @@
 mod adapter;
 mod bench;
 mod clean;
+mod color;
 mod completions;
 mod contract;
 mod doctor;
@@ -14,6 +15,7 @@ mod prove;
 mod run;
 mod runtime;
 mod signals;
+mod smoke;
 mod standard_streams;
 mod subjects;
 mod watch;
@@ -36,6 +38,7 @@ struct Herm {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Smoke(smoke::Arguments),
     List(list::Arguments),
     Explain(explain::Arguments),
     Prove(prove::Arguments),
@@ -62,6 +65,7 @@ pub(crate) fn main() -> ExitCode {
     standard_streams::make_blocking();
     match Herm::parse().command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Smoke(arguments) => smoke::run(arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Prove(arguments) => prove::run(arguments),

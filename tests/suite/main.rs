@@ -4,6 +4,7 @@
 
 mod bench;
 mod clean;
+mod condition;
 mod expectation;
 mod features;
 mod input;
@@ -15,4 +16,5 @@ mod output;
 mod prove;
 mod run;
 mod secret;
+mod smoke;
 mod support;
