@@ -8,6 +8,7 @@ pub mod expectation;
 pub mod manifest;
 pub mod near_miss;
 pub mod plan;
+mod process_table;
 pub mod prove;
 pub mod recorder;
 pub mod redact;

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         first_to_go: true,
     };
     let dial = arguments.dial.clone();
-    Resident::new(Setting { ground, secret, listener, dial, idle: arguments.idle })?.run()?;
+    Resident::new(Setting { ground, secret, listener, dial, leash: None, idle: arguments.idle })?.run()?;
     if let Some(home) = &home {
         home.clean();
     }

@@ -45,7 +45,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
         start_daemon(&home, arguments)?;
         if Instant::now() > end {
-            return Err(format!("the daemon of {} does not listen; see its log there", home.path.display()).into());
+            return Err(format!(
+                "the daemon of {} does not listen; see its log there",
+                home.path.display()
+            )
+            .into());
         }
     };
     socket.set_nonblocking(false)?;
@@ -82,18 +86,28 @@ fn start_daemon(home: &Home, arguments: &Arguments) -> Result<(), Box<dyn Error>
 fn prove(socket: &mut UnixStream, secret: &[u8; SECRET]) -> Result<Vec<u8>, Box<dyn Error>> {
     socket.set_read_timeout(Some(LIMIT))?;
     let client = random()?;
-    let hello = Request::Hello { oldest: VERSION, newest: VERSION, nonce: client };
+    let hello = Request::Hello {
+        oldest: VERSION,
+        newest: VERSION,
+        nonce: client,
+    };
     socket.write_all(&frame(&hello.encode()))?;
     let mut deframer = Deframer::default();
     let (version, resident, mac) = match next(socket, &mut deframer)? {
         Reply::Hello { version, nonce, mac } => (version, nonce, mac),
         other => return Err(format!("the daemon does not greet: {other:?}").into()),
     };
-    let transcript = Transcript { version, client, resident };
+    let transcript = Transcript {
+        version,
+        client,
+        resident,
+    };
     if !transcript.is_proved(secret, Role::Resident, &mac) {
         return Err("what listens there does not know the secret of the directory".into());
     }
-    let prove = Request::Prove { mac: transcript.prove(secret, Role::Client) };
+    let prove = Request::Prove {
+        mac: transcript.prove(secret, Role::Client),
+    };
     socket.write_all(&frame(&prove.encode()))?;
     let welcome = next(socket, &mut deframer)?;
     socket.set_read_timeout(None)?;
@@ -143,7 +157,10 @@ fn pass_on(from: BorrowedFd, to: BorrowedFd) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    let (mut from, mut to) = (File::from(from.try_clone_to_owned()?), File::from(to.try_clone_to_owned()?));
+    let (mut from, mut to) = (
+        File::from(from.try_clone_to_owned()?),
+        File::from(to.try_clone_to_owned()?),
+    );
     let mut buffer = vec![0; BUFFER];
     loop {
         match from.read(&mut buffer) {
@@ -176,7 +193,9 @@ fn relay_text(mut socket: UnixStream, first: &[u8]) -> io::Result<()> {
             if let Some(number) = came.acknowledged {
                 sender.acknowledged(number);
             }
-            let again = came.resend.map_or_else(String::new, |number| sender.again(number));
+            let again = came
+                .resend
+                .map_or_else(String::new, |number| sender.again(number));
             output.write_all((came.answer + &again).as_bytes())?;
         }
         if daemon {

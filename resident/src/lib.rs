@@ -7,7 +7,7 @@
 //! | arguments | what it does |
 //! |---|---|
 //! | `init [--dial DIR] [--dir DIR] [--idle SECONDS]` | as process 1 of a container: reaps, handles TERM, dials the sockets that appear in `DIR` |
-//! | `daemon DIR [--idle SECONDS]` | goes into the background and listens on `DIR/socket`; returns when it does, or when another one does already |
+//! | `daemon DIR [--idle SECONDS] [--leash]` | goes into the background and listens on `DIR/socket`; returns when it does, or when another one does already; with `--leash` it ends, with everything that it runs, when its standard input does |
 //! | `serve DIR [--relay] [--text] [--idle SECONDS]` | connects its standard input and output to the daemon of `DIR`, starting it if there is none |
 //! | `--version` | prints version, protocol and system |
 //!
@@ -89,7 +89,9 @@ mod tests {
         let binary = binary_for(std::env::consts::ARCH).expect("it could be linked");
         assert_eq!(BINARY, Some(binary.bytes));
         assert!(binary.bytes.len() <= 1_500_000, "{} bytes", binary.bytes.len());
-        let digest = wire::sha256(binary.bytes).map(|byte| format!("{byte:02x}")).concat();
+        let digest = wire::sha256(binary.bytes)
+            .map(|byte| format!("{byte:02x}"))
+            .concat();
         assert_eq!(DIGEST, Some(digest.as_str()));
     }
 }

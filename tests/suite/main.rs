@@ -4,6 +4,7 @@
 
 mod bench;
 mod clean;
+mod condition;
 mod expectation;
 mod features;
 mod input;

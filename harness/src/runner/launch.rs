@@ -51,14 +51,16 @@ pub(crate) fn launch(subject: &Subject, run: &str, scratch: &Path, guard: &[OsSt
 pub(crate) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
     let launch = launch(subject, &options.run, &options.scratch, &options.guard);
     let scratch = options.scratch.display().to_string();
-    Workshop::new(
+    let mut workshop = Workshop::new(
         launch,
         options.run.clone(),
         scratch,
         options.stop.clone(),
         listener(options),
         options.validate,
-    )
+    );
+    workshop.set_guarded(!options.guard.is_empty());
+    workshop
 }
 
 fn environment(subject: &Subject, run: &str, scratch: &Path) -> Vec<(OsString, OsString)> {

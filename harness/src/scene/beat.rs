@@ -6,7 +6,7 @@ use std::time::Duration;
 use herm_protocol::ByteString;
 
 use super::{Failure, Scene, processes_with, shell};
-use crate::step::StepResult;
+use crate::{process_table::Process, step::StepResult};
 
 /// The time between two bytes.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -155,20 +155,9 @@ impl Scene {
 
 /// Processes with their parents and command lines, for people.
 fn describe(processes: &[u32]) -> String {
-    let one = |id: &u32| {
-        let parent = std::fs::read_to_string(format!("/proc/{id}/stat"))
-            .ok()
-            .and_then(|stat| {
-                let after_name = stat.rsplit_once(')')?.1.to_owned();
-                after_name.split_whitespace().nth(1).map(str::to_owned)
-            });
-        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        let line: String = line.chars().take(60).collect();
-        format!(
-            "process {id}, child of {}, {line:?}",
-            parent.as_deref().unwrap_or("?")
-        )
-    };
-    processes.iter().take(3).map(one).collect::<Vec<_>>().join("; ")
+    let found = processes.iter().take(3).filter_map(|id| Process::of(*id));
+    found
+        .map(|process| process.describe())
+        .collect::<Vec<_>>()
+        .join("; ")
 }

@@ -7,7 +7,7 @@ use std::{
 
 use herm_protocol::transcript::{Direction, Transcript};
 
-use super::{Failure, Listener};
+use super::Failure;
 use crate::validate::MessageReader;
 
 /// Lines of conversation that are kept for a failure.
@@ -19,25 +19,39 @@ const MISFITS: usize = 5;
 /// The word for machines of a message that does not fit.
 const MISFIT: &str = "message_invalid";
 
+/// Takes every line of every conversation, for people.
+pub type Listener = dyn Fn(&str) + Send + Sync;
+
 /// The last lines of a conversation, and a listener for all of them.
 pub struct Conversation {
     /// Tells conversations that go on at the same time apart.
-    pub(super) serial: u32,
-    pub(super) lines: Mutex<VecDeque<String>>,
-    pub(super) listener: Option<Arc<Listener>>,
+    serial: u32,
+    lines: Mutex<VecDeque<String>>,
+    listener: Option<Arc<Listener>>,
     /// Every message held against the schema, when that was asked for.
-    pub(super) validation: Option<Mutex<Validation>>,
+    validation: Option<Mutex<Validation>>,
 }
 
 /// What messages of an adapter do not fit the schema.
 #[derive(Default)]
-pub(super) struct Validation {
+struct Validation {
     reader: MessageReader,
     misfits: Vec<String>,
     more: u32,
 }
 
 impl Conversation {
+    /// A new one with nothing said yet; its number tells it apart from others. Every message is held against the schema
+    /// when `validate` says so.
+    pub(super) fn new(serial: u32, listener: Option<Arc<Listener>>, validate: bool) -> Self {
+        Self {
+            serial,
+            lines: Mutex::default(),
+            listener,
+            validation: validate.then(Mutex::default),
+        }
+    }
+
     /// The last lines.
     pub fn last_lines(&self) -> Vec<String> {
         self.lines

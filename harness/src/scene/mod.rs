@@ -1,13 +1,19 @@
 //! What a scenario works with: an adapter, a sandbox, and what was seen.
 
 mod beat;
+mod condition;
 mod conversation;
 mod failure;
 mod host;
+mod ledger;
+mod others;
+mod room;
 pub mod shell;
+mod stay;
 mod worker;
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -25,11 +31,14 @@ use herm_protocol::{
 };
 
 pub use beat::Beat;
-pub use conversation::Conversation;
+pub(crate) use condition::Without;
 pub(crate) use conversation::shorten_line;
+pub use conversation::{Conversation, Listener};
 pub use failure::Failure;
 pub use host::processes_with;
-pub use worker::{CANARY, Listener, Sandbox, Worker, Workshop};
+pub(crate) use ledger::Ledger;
+pub(crate) use stay::Stay;
+pub use worker::{CANARY, Sandbox, Worker, Workshop};
 
 use crate::step::StepResult;
 
@@ -56,6 +65,10 @@ pub struct Scene {
     pub(crate) refusal: Option<Error>,
     /// The beat that a command keeps.
     pub(crate) beat: Option<Beat>,
+    /// Conditions that hold.
+    pub(crate) held: condition::Held,
+    /// The adapter in a room of its own, where the scenario has one.
+    pub(crate) stay: Option<Stay>,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
 }
@@ -77,8 +90,12 @@ pub(crate) struct Notes {
     pub(crate) value: Option<serde_json::Value>,
     /// A number for the next step.
     pub(crate) number: Option<u64>,
+    /// Paths on this machine that were the sandbox's which was destroyed last.
+    pub(crate) places: Vec<PathBuf>,
     /// Records of commands that ran at the same time.
     pub(crate) records: Vec<ExecRecord>,
+    /// How the backend was without each thing that it needs.
+    pub(crate) without: Vec<Without>,
 }
 
 impl std::fmt::Debug for Scene {
@@ -389,15 +406,9 @@ impl Scene {
             .worker
             .as_ref()
             .is_none_or(|worker| worker.broken || worker.client.fault().is_some());
-        // Who has asked for the end of the run waits for it; what is left open is ended with the adapter.
-        let most = match self
-            .workshop
-            .as_ref()
-            .and_then(|workshop| workshop.stop_signal().signal())
-        {
-            Some(_) => Duration::from_secs(2),
-            None => self.scaled(Duration::from_secs(30)),
-        };
+        // What is held cannot be ended in order.
+        let uncleared = self.clear_conditions().await.err();
+        let most = self.last_patience();
         for exec in self
             .running
             .drain(..)
@@ -406,9 +417,13 @@ impl Scene {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
         }
+        let stay = self.stay.take();
+        if let (Some(stay), Some(workshop)) = (stay, &self.workshop) {
+            stay.end(workshop).await;
+        }
         let strange = self.strangers.drain(..).find_map(|stranger| stranger.misfit());
         let Some(mut worker) = self.worker.take() else {
-            return strange;
+            return strange.or(uncleared);
         };
         if !keep && !worker.broken {
             for sandbox in self.own.drain(..) {
@@ -436,6 +451,16 @@ impl Scene {
                 _ => workshop.give_back(worker, self.alone).await,
             }
         }
-        broken
+        broken.or(uncleared)
+    }
+
+    /// How long anything may take when the scenario is over. Who has asked for the end of the run waits for it; what is left
+    /// open is ended with the adapter.
+    fn last_patience(&self) -> Duration {
+        let workshop = self.workshop.as_ref();
+        match workshop.and_then(|workshop| workshop.stop_signal().signal()) {
+            Some(_) => Duration::from_secs(2),
+            None => self.scaled(Duration::from_secs(30)),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -16,11 +17,15 @@ use herm_protocol::{
     exec::{Command, Outcome, RunParams},
     initialize::{InitializeParams, Initialized},
     method,
-    sandbox::{CloseHow, CloseParams, OpenParams, Opened},
+    sandbox::{CloseHow, CloseParams, OpenParams, Opened, Variable},
 };
 
-use super::{Conversation, Failure};
-use crate::stop::Stop;
+use super::{
+    Failure,
+    conversation::{Conversation, Listener},
+    room::{Room, Rooms},
+};
+use crate::{stop::Stop, watch::left_behind};
 
 /// How long an adapter may take to introduce itself, before scaling.
 const INTRODUCTION: Duration = Duration::from_secs(15);
@@ -141,6 +146,24 @@ impl Worker {
         }
     }
 
+    /// Opens a sandbox, runs a command in it, and closes it.
+    pub(super) async fn try_out(&mut self, patience: Duration) -> Result<(), Failure> {
+        let opened = self
+            .client
+            .call::<method::Open>(&OpenParams::default(), patience)
+            .await?;
+        let params = RunParams::new(&opened.sandbox, "herm-try-out", Command::Shell("true".into()));
+        let record = self.client.run(&params)?.wait(patience).await?;
+        self.close(&opened.sandbox, patience).await;
+        match record.result().map(|result| &result.outcome) {
+            Some(Outcome::Exited { code: 0 }) => Ok(()),
+            _ => Err(Failure::failed(
+                "a command to run",
+                format!("{:?}", record.answer),
+            )),
+        }
+    }
+
     /// Closes a sandbox that nobody has opened, which every backend answers, and says what is broken if no answer comes back:
     /// an adapter that has died of an earlier message answers nothing.
     pub(super) async fn check(&mut self) -> Option<Failure> {
@@ -171,14 +194,12 @@ impl Worker {
     }
 }
 
-/// Takes every line of every conversation, for people.
-pub type Listener = dyn Fn(&str) + Send + Sync;
-
 /// Starts adapters and lends them out.
 pub struct Workshop {
     launch: Launch,
     run: String,
     scratch: String,
+    guarded: bool,
     factor: u32,
     idle: Mutex<Vec<Worker>>,
     /// Adapters whose sandboxes are left as they are, with these.
@@ -208,6 +229,7 @@ impl Workshop {
             launch,
             run,
             scratch,
+            guarded: false,
             factor: 1,
             idle: Mutex::default(),
             kept: Mutex::default(),
@@ -219,9 +241,24 @@ impl Workshop {
         }
     }
 
+    /// The folder for temporary files of the run, on this machine.
+    pub fn scratch(&self) -> &Path {
+        Path::new(&self.scratch)
+    }
+
     /// Sets by how much every deadline is longer than on this machine.
     pub fn set_factor(&mut self, factor: u32) {
         self.factor = factor;
+    }
+
+    /// Sets whether what is launched is a guard with the adapter below it.
+    pub fn set_guarded(&mut self, guarded: bool) {
+        self.guarded = guarded;
+    }
+
+    /// Whether what is launched is a guard with the adapter below it.
+    pub(super) fn guarded(&self) -> bool {
+        self.guarded
     }
 
     /// A time of the contract, scaled by how far away the subject is.
@@ -248,14 +285,13 @@ impl Workshop {
     /// # Errors
     /// It could not be started.
     pub fn start(&self) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
+        self.start_with(&self.launch)
+    }
+
+    fn start_with(&self, launch: &Launch) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
         let serial = self.adapters.fetch_add(1, Ordering::SeqCst) + 1;
-        let conversation = Arc::new(Conversation {
-            serial,
-            lines: Mutex::default(),
-            listener: self.listener.clone(),
-            validation: self.validate.then(Mutex::default),
-        });
-        let client = Client::start(&self.launch, ClientOptions::default(), conversation.clone())?;
+        let conversation = Arc::new(Conversation::new(serial, self.listener.clone(), self.validate));
+        let client = Client::start(launch, ClientOptions::default(), conversation.clone())?;
         Ok((Arc::new(client), conversation))
     }
 
@@ -273,11 +309,61 @@ impl Workshop {
     /// # Errors
     /// It could not be started, does not answer, or speaks another version; each is an `error`.
     pub async fn employ(&self) -> Result<Worker, Failure> {
-        let (client, transcript) = self.start()?;
+        self.employ_with(&[]).await
+    }
+
+    /// As [`Workshop::employ`], with variables in place of those of the same name.
+    ///
+    /// # Errors
+    /// As [`Workshop::employ`].
+    pub(super) async fn employ_with(&self, variables: &[Variable]) -> Result<Worker, Failure> {
+        let mut launch = self.launch.clone();
+        for variable in variables {
+            let name = variable.name.to_os_string();
+            launch.environment.retain(|(known, _)| *known != name);
+            launch.environment.push((name, variable.value.to_os_string()));
+        }
+        let (client, transcript) = self.start_with(&launch)?;
+        self.introduce(client, transcript, &self.introduction()).await
+    }
+
+    /// The same in a room of its own.
+    pub(super) async fn employ_in(&self, room: &Room) -> Result<Worker, Failure> {
+        let mut launch = self.launch.clone();
+        let scratch = room.scratch.clone();
+        for (_, value) in launch.environment.iter_mut().filter(|(name, _)| name == "TMPDIR") {
+            *value = scratch.clone().into();
+        }
+        let introduction = InitializeParams {
+            run: room.run.clone(),
+            scratch: scratch.display().to_string(),
+            ..self.introduction()
+        };
+        let (client, transcript) = self.start_with(&launch)?;
+        self.introduce(client, transcript, &introduction).await
+    }
+
+    /// Makes the rooms of a scenario.
+    pub(super) async fn rooms(&self, name: &str) -> Result<Rooms, Failure> {
+        Rooms::make(&self.scratch, &self.run, name).await
+    }
+
+    /// What the guard with that process number, which has ended, found living when its adapter had ended; `None` when it did
+    /// not say.
+    pub(super) async fn left_behind(&self, guard: u32) -> Option<Vec<String>> {
+        let scratch = PathBuf::from(&self.scratch);
+        let look = tokio::task::spawn_blocking(move || left_behind(&scratch, guard));
+        look.await.unwrap_or_default()
+    }
+
+    async fn introduce(
+        &self,
+        client: Arc<Client>,
+        transcript: Arc<Conversation>,
+        introduction: &InitializeParams,
+    ) -> Result<Worker, Failure> {
         let deadline = self.scaled(INTRODUCTION);
-        let answer = client
-            .call::<method::Initialize>(&self.introduction(), deadline)
-            .await;
+        let answer = client.call::<method::Initialize>(introduction, deadline).await;
         let problem = match answer {
             Ok(initialized) if initialized.protocol == VERSION => {
                 return Ok(Worker {

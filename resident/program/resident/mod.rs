@@ -17,7 +17,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fs::File,
     io,
-    os::unix::net::UnixListener,
+    os::{fd::OwnedFd, unix::net::UnixListener},
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -52,6 +52,8 @@ pub(crate) struct Setting {
     pub(crate) listener: Option<UnixListener>,
     /// A directory in which clients make sockets to be dialled.
     pub(crate) dial: Option<PathBuf>,
+    /// Its end is that of the resident, too: whoever holds the other end has gone.
+    pub(crate) leash: Option<OwnedFd>,
     /// How long it stays when nothing goes on; without, for ever.
     pub(crate) idle: Option<Duration>,
 }
@@ -106,6 +108,9 @@ impl Resident {
             listener.set_nonblocking(true)?;
             epoll.add(listener, Token::Listener.number(), Interest::READ)?;
         }
+        if let Some(leash) = &setting.leash {
+            epoll.add(leash, Token::Leash.number(), Interest::READ)?;
+        }
         let watch = setting.dial.as_deref().map(directory_watch).transpose()?;
         if let Some(watch) = &watch {
             epoll.add(watch, Token::Watch.number(), Interest::READ)?;
@@ -117,9 +122,13 @@ impl Resident {
             program: version(),
             pid: std::process::id(),
             uid: effective_user(),
-            directory: setting.ground.directory.as_ref().map_or_else(Vec::new, |directory| {
-                directory.as_os_str().as_encoded_bytes().to_vec()
-            }),
+            directory: setting
+                .ground
+                .directory
+                .as_ref()
+                .map_or_else(Vec::new, |directory| {
+                    directory.as_os_str().as_encoded_bytes().to_vec()
+                }),
             bash: has_shell("bash", &setting.ground),
             out_of_memory_told: kills.is_some(),
         };
@@ -151,7 +160,10 @@ impl Resident {
         self.dial();
         while !self.over {
             self.watch_idleness();
-            let limit = self.timers.first().map(|(at, _)| at.saturating_duration_since(Instant::now()));
+            let limit = self
+                .timers
+                .first()
+                .map(|(at, _)| at.saturating_duration_since(Instant::now()));
             for ready in self.epoll.wait(limit)? {
                 self.handle(ready);
             }
@@ -166,6 +178,13 @@ impl Resident {
         match Token::from_number(ready.token) {
             Some(Token::Listener) => self.accept(),
             Some(Token::Signals) => self.handle_signals(),
+            Some(Token::Leash) => {
+                if let Some(leash) = self.setting.leash.take() {
+                    self.epoll.remove(&leash);
+                }
+                self.begin_shutdown(None);
+                self.go_on_with_shutdown();
+            }
             Some(Token::Watch) => self.look_again(),
             Some(Token::Connection(id)) => {
                 if ready.read {
@@ -195,7 +214,15 @@ impl Resident {
         };
         self.last_connection += 1;
         let id = self.last_connection;
-        if self.epoll.add(connection.socket(), Token::Connection(id).number(), Interest::READ).is_err() {
+        if self
+            .epoll
+            .add(
+                connection.socket(),
+                Token::Connection(id).number(),
+                Interest::READ,
+            )
+            .is_err()
+        {
             return;
         }
         if self.connections.len() >= CONNECTIONS {
@@ -203,7 +230,8 @@ impl Resident {
             connection.refuse(ErrorKind::TooMany, message);
         }
         self.connections.insert(id, connection);
-        self.timers.insert((Instant::now() + PROOF_LIMIT, Timer::Proof(id)));
+        self.timers
+            .insert((Instant::now() + PROOF_LIMIT, Timer::Proof(id)));
     }
 
     /// Dials the sockets that are there and were not before.
@@ -212,7 +240,10 @@ impl Resident {
             return;
         };
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        let names: BTreeSet<_> = entries.map(|entry| entry.file_name()).take(4 * CONNECTIONS).collect();
+        let names: BTreeSet<_> = entries
+            .map(|entry| entry.file_name())
+            .take(4 * CONNECTIONS)
+            .collect();
         let new: Vec<_> = names
             .difference(&self.dialled)
             // A name that begins with a dot is not ready: its client renames it when it listens.
@@ -256,7 +287,9 @@ impl Resident {
         self.epoll.remove(connection.socket());
         let jobs: Vec<_> = self.jobs.keys().copied().collect();
         for job in jobs {
-            let Some(found) = self.jobs.get_mut(&job) else { continue };
+            let Some(found) = self.jobs.get_mut(&job) else {
+                continue;
+            };
             found.waiters.retain(|(waiter, _)| *waiter != id);
             found.starters.retain(|(starter, ..)| *starter != id);
             if let Some(input) = &mut found.input {
@@ -281,7 +314,9 @@ impl Resident {
         let ids: Vec<_> = self.connections.keys().copied().collect();
         for id in ids {
             self.pump(id);
-            let Some(connection) = self.connections.get_mut(&id) else { continue };
+            let Some(connection) = self.connections.get_mut(&id) else {
+                continue;
+            };
             if connection.flush() {
                 connection.update_interest(&self.epoll, Token::Connection(id).number());
             } else {

@@ -71,7 +71,12 @@ unsafe extern "C" {
     ) -> isize;
 
     pub(super) fn epoll_create1(flags: c_int) -> c_int;
-    pub(super) fn epoll_ctl(epoll: c_int, operation: c_int, descriptor: c_int, event: *mut EpollEvent) -> c_int;
+    pub(super) fn epoll_ctl(
+        epoll: c_int,
+        operation: c_int,
+        descriptor: c_int,
+        event: *mut EpollEvent,
+    ) -> c_int;
     pub(super) fn epoll_wait(epoll: c_int, events: *mut EpollEvent, most: c_int, timeout: c_int) -> c_int;
 
     pub(super) fn sigprocmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
