@@ -45,7 +45,7 @@ Feature: STALE: a sandbox that was changed behind the backend's back
     When the sandbox is paused behind the backend's back
     Then the command is answered as timed out
     When what was done behind its back is undone
-    Then the beat has stopped
+    Then the beat stops within a second
 
   @id:STALE-005 @must @since:0.1 @profile:core @fresh @mutant:ends-what-was-paused
   Scenario: A command goes on when its sandbox is paused no longer

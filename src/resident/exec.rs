@@ -7,7 +7,7 @@ use herm_protocol::{
     exec::{Outcome, Stdin},
 };
 use herm_resident::wire::{Ending, ErrorKind, Outcome as WireOutcome, Reply, Request, Start, Stream};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::{
     Resident,
@@ -25,8 +25,13 @@ const WINDOW: u64 = 1024 * 1024;
 /// How long the caller of a command that was ended by force has to take the rest of its output.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// How long after a deadline and its grace the resident has to tell of the end.
+/// How long a resident that answers has to tell of the end of a command whose deadline and grace have passed, and to hand
+/// over the last of its output.
 const LATE: Duration = Duration::from_secs(10);
+
+/// How long a resident has to answer at all when a deadline and its grace have passed: one that is frozen does not, and the
+/// caller is not to wait for it.
+const SIGN_OF_LIFE: Duration = Duration::from_millis(600);
 
 /// What is told when the outcome is known and some output is not.
 const LAST_OUTPUT: &str = "the last of the output could not be had from the resident";
@@ -63,12 +68,15 @@ impl Resident {
         let (with_start, feed) = Feed::new(stdin, input);
         start.stdin = with_start;
         start.attach = Some(WINDOW);
-        // A deadline beyond the clock's range is none.
-        let limit = (start.deadline_ms > 0).then(|| {
-            Duration::from_millis(start.deadline_ms) + Duration::from_millis(start.grace_ms.into()) + LATE
-        });
-        let limit = limit.and_then(|limit| Instant::now().checked_add(limit));
-        let (connection, job, mailbox) = match self.begin(sandbox, &start).await? {
+        let limit = limit_of(&start);
+        let begun = match limit {
+            Some(limit) => match timeout_at(limit + SIGN_OF_LIFE, self.begin(sandbox, &start)).await {
+                Ok(begun) => begun?,
+                Err(_) => return Ok(timed_out_unseen()),
+            },
+            None => self.begin(sandbox, &start).await?,
+        };
+        let (connection, job, mailbox) = match begun {
             Begun::Started {
                 connection,
                 job,
@@ -87,6 +95,8 @@ impl Resident {
             ending: None,
             cancelled: false,
             limit,
+            reminded: false,
+            deaf: false,
             asked_again: false,
             notice: None,
         };
@@ -131,6 +141,25 @@ impl Resident {
     }
 }
 
+/// When the deadline of a command and its grace have passed. A deadline beyond the clock's range is none.
+fn limit_of(start: &Start) -> Option<Instant> {
+    let grace = Duration::from_millis(start.grace_ms.into());
+    let limit = (start.deadline_ms > 0).then(|| Duration::from_millis(start.deadline_ms) + grace);
+    limit.and_then(|limit| Instant::now().checked_add(limit))
+}
+
+/// The outcome of a command whose deadline has passed while its resident did not answer: it is frozen, and what runs
+/// below it most likely, too. When it goes on, the first thing that it sees is the deadline.
+fn timed_out_unseen() -> Finished {
+    Finished {
+        notices: vec![
+            "the resident did not answer when the deadline had passed; what runs is ended as soon as it does"
+                .into(),
+        ],
+        ..Outcome::TimedOut.into()
+    }
+}
+
 /// The outcome of a command whose resident was lost.
 fn lost(why: &Unreached) -> Finished {
     let outcome = match why {
@@ -158,6 +187,10 @@ struct Exec<'a, O, I> {
     cancelled: bool,
     /// When the resident has broken its word.
     limit: Option<Instant>,
+    /// Whether the resident was given more time after a deadline.
+    reminded: bool,
+    /// Whether the caller takes no more output.
+    deaf: bool,
     /// Whether the rest of the output was asked for once more, after its end.
     asked_again: bool,
     /// What the caller should know besides.
@@ -202,7 +235,19 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
                     self.notice = Some(LAST_OUTPUT);
                     break;
                 }
-                Next::Late => return Ok(self.broken_word()),
+                Next::Late if self.is_alive().await => {
+                    if self.reminded {
+                        return Ok(self.broken_word());
+                    }
+                    self.reminded = true;
+                    self.limit = Some(Instant::now() + LATE);
+                    Ok(())
+                }
+                Next::Late => {
+                    self.cancel().await;
+                    self.connection.leave(self.job);
+                    return Ok(timed_out_unseen());
+                }
             };
             if taken.is_ok() {
                 continue;
@@ -228,14 +273,17 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
     }
 
     fn is_complete(&self) -> bool {
+        let whole =
+            |ending: &Ending| self.cursor[0] >= ending.totals[0] && self.cursor[1] >= ending.totals[1];
         self.ending
             .as_ref()
-            .is_some_and(|ending| self.cursor[0] >= ending.totals[0] && self.cursor[1] >= ending.totals[1])
+            .is_some_and(|ending| self.deaf || whole(ending))
     }
 
     /// Takes what was told of the command. `Err` when the connection is of no more use.
     async fn take(&mut self, event: Event, control: &mut impl Control) -> Result<(), ()> {
         match event {
+            Event::Output { .. } if self.deaf => Ok(()),
             Event::Output { stream, offset, data } => self.hand_over(stream, offset, data, control).await,
             // A spool that blocks loses nothing.
             Event::Gap { .. } => Err(()),
@@ -285,7 +333,7 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
         self.cursor[stream.index()] += data.len() as u64;
         if given_up {
             // What was not taken is a gap; nothing more is handed over.
-            self.cursor = [u64::MAX, u64::MAX];
+            self.deaf = true;
             return Ok(());
         }
         if self.ending.is_some() {
@@ -375,7 +423,16 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
         )))
     }
 
-    /// The resident has let a deadline pass: it is asked once more, and not waited for.
+    /// Whether the resident answers, or has told of the end meanwhile.
+    async fn is_alive(&self) -> bool {
+        // Its time is not that of an answer, at whose end the connection would be given up.
+        let ping = self
+            .connection
+            .call(|call| Request::Ping { call }, Duration::from_hours(1));
+        timeout(SIGN_OF_LIFE, ping).await.is_ok()
+    }
+
+    /// The resident has let a deadline pass, although it answers.
     fn broken_word(self) -> Finished {
         let why = "the resident did not tell of the end of a command whose deadline has long passed";
         self.connection.leave(self.job);

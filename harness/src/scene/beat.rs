@@ -136,6 +136,16 @@ impl Scene {
         Ok(())
     }
 
+    /// The beat is over within a time: what has been told of it came before it could be ended.
+    pub(crate) async fn beat_stops_within(&mut self, time: Duration) -> StepResult {
+        let token = self.the_beat()?.token;
+        let deadline = tokio::time::Instant::now() + self.scaled(time);
+        while !processes_with(&token).await.is_empty() && tokio::time::Instant::now() < deadline {
+            tokio::time::sleep(INTERVAL / 2).await;
+        }
+        self.beat_has_stopped().await
+    }
+
     /// The beat goes on.
     pub(crate) async fn beat_goes_on(&mut self) -> StepResult {
         let before = self.beat_size().await?;

@@ -140,6 +140,7 @@ async fn observe_beat(scene: &mut Scene, words: &str) -> StepResult {
         return timeout::stops_within(scene, Duration::from_secs(seconds)).await;
     }
     match words {
+        "stops within a second" => scene.beat_stops_within(Duration::from_secs(1)).await,
         "has stopped" => scene.beat_has_stopped().await,
         "goes on" => scene.beat_goes_on().await,
         other => Err(unknown(other, "seen of a beat")),

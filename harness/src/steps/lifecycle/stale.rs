@@ -126,7 +126,13 @@ pub(crate) async fn answered_as_ended(scene: &mut Scene) -> StepResult {
     let record = exec.wait(within).await.map_err(|fault| scene.broken(fault))?;
     scene.keep(record);
     match scene.result()?.outcome.clone() {
-        Outcome::SandboxLost => Ok(()),
+        Outcome::SandboxLost => {
+            // In a sandbox that is gone nothing can be looked at; this machine's processes can.
+            if let (Truth::Gone, Some(beat)) = (told_the_truth(scene).await?, &mut scene.beat) {
+                beat.reachable = false;
+            }
+            Ok(())
+        }
         Outcome::Signaled { number, .. } => match told_the_truth(scene).await? {
             Truth::There => Ok(()),
             truth => Err(Failure::failed(
