@@ -124,6 +124,11 @@ const RUST: &[Entry] = &[
         "tells herm how it is started",
     ),
     (
+        "protocol/schema/herm-1.json",
+        text!("rust/protocol/schema/herm-1.json"),
+        "the messages, as a JSON Schema",
+    ),
+    (
         "protocol/Cargo.toml",
         text!("rust/protocol/Cargo.toml.in"),
         "the crate herm-protocol, until it is published",
