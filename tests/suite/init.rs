@@ -128,7 +128,10 @@ fn a_backend_in_python_passes_its_own_tests_and_everything_that_it_declares() {
     }
     let totals = judge(&place, folder, "zebra.py");
     assert!(totals["passed"] >= 100, "{totals:?}");
-    assert_eq!(totals.keys().collect::<Vec<_>>(), ["known_failure", "passed"]);
+    assert!(
+        !totals.contains_key("failed") && !totals.contains_key("error"),
+        "{totals:?}"
+    );
     check_workflow(&home, "zebra.py");
     place.becomes_clean();
 }
@@ -156,9 +159,9 @@ fn a_backend_in_rust_is_built_and_passes_its_own_tests_and_everything_that_it_de
     }
     let totals = judge(&place, "Zebra", "zebra");
     assert!(totals["passed"] >= 85, "{totals:?}");
-    assert_eq!(
-        totals.keys().collect::<Vec<_>>(),
-        ["known_failure", "passed", "unsupported"]
+    assert!(
+        !totals.contains_key("failed") && !totals.contains_key("error"),
+        "{totals:?}"
     );
     check_workflow(&home, "zebra");
 }
