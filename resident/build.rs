@@ -15,11 +15,7 @@ use std::{
 };
 
 #[path = "src/wire/sha256.rs"]
-#[expect(
-    dead_code,
-    unreachable_pub,
-    reason = "shared with the library, which uses more of it"
-)]
+#[expect(unreachable_pub, reason = "shared with the library, which uses more of it")]
 mod sha256;
 
 const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
