@@ -15,7 +15,11 @@ use std::{
 };
 
 #[path = "src/wire/sha256.rs"]
-#[expect(unreachable_pub, reason = "shared with the library, which uses more of it")]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "shared with the library, which uses more of it"
+)]
 mod sha256;
 
 const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
