@@ -41,7 +41,8 @@ struct Validation {
 }
 
 impl Conversation {
-    /// A new one with nothing said yet; its number tells it apart from others.
+    /// A new one with nothing said yet; its number tells it apart from others. Every message is held against the schema
+    /// when `validate` says so.
     pub(super) fn new(serial: u32, listener: Option<Arc<Listener>>, validate: bool) -> Self {
         Self {
             serial,

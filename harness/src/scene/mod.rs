@@ -423,7 +423,7 @@ impl Scene {
         }
         let strange = self.strangers.drain(..).find_map(|stranger| stranger.misfit());
         let Some(mut worker) = self.worker.take() else {
-            return uncleared.or(strange);
+            return strange.or(uncleared);
         };
         if !keep && !worker.broken {
             for sandbox in self.own.drain(..) {

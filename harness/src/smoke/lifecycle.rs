@@ -1,16 +1,16 @@
 //! Opening and closing, and the end.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use herm_protocol::{ByteString, client::Stopped};
 use serde_json::json;
 
 use super::{
     complaint::Complaint,
-    model::Speaker,
     refusal::{describe_error, result_message},
     walk::{ANSWER, Walk},
 };
+use crate::watch;
 
 /// How long a sandbox may take to open.
 const OPEN: Duration = Duration::from_mins(1);
@@ -92,7 +92,8 @@ async fn close_once(walk: &mut Walk<'_>, existed: bool, to_do: &str) {
     }
 }
 
-pub(super) async fn end(walk: &mut Walk<'_>) {
+pub(super) async fn end(walk: &mut Walk<'_>, scratch: &Path) {
+    let guard = walk.talk.process_id();
     let grace = walk.scaled(END);
     walk.expect(
         format!("the adapter ends by itself within {} s", grace.as_secs()),
@@ -124,16 +125,19 @@ pub(super) async fn end(walk: &mut Walk<'_>) {
         }
         None => {}
     }
-    // The guard around the adapter tells what it had to end.
-    let left = walk
-        .talk
-        .heard
-        .lines
-        .iter()
-        .filter(|line| line.from == Speaker::Log)
-        .find(|line| line.text.starts_with("herm guard: ended"));
-    if let Some(left) = left {
-        let what = left.text.trim_start_matches("herm guard: ").to_owned();
+    let left = left_behind(scratch, guard).await;
+    if !left.is_empty() {
+        let what = format!(
+            "it has left processes behind, which were ended: {}",
+            left.join("; ")
+        );
         walk.complain(Complaint::new("left_behind", what, to_do));
     }
+}
+
+/// What the guard around the adapter had to end.
+async fn left_behind(scratch: &Path, guard: Option<u32>) -> Vec<String> {
+    let scratch = scratch.to_owned();
+    let read = tokio::task::spawn_blocking(move || watch::left_behind(&scratch, guard?)).await;
+    read.ok().flatten().unwrap_or_default()
 }

@@ -116,7 +116,7 @@ async fn take(walk: &mut Walk<'_>, planned: &Planned, options: &SmokeOptions) {
         "close" => lifecycle::close(walk).await,
         "closed" => refusal::closed(walk).await,
         "close_again" => lifecycle::close_again(walk).await,
-        "end" => lifecycle::end(walk).await,
+        "end" => lifecycle::end(walk, &options.scratch).await,
         other => unreachable!("{other} is planned, and not written"),
     }
     walk.finish().await;

@@ -341,6 +341,11 @@ impl<'a> Talk<'a> {
         }
     }
 
+    /// The number of the guard's process, while it runs.
+    pub(super) fn process_id(&self) -> Option<u32> {
+        self.wire.process_id()
+    }
+
     /// Ends the adapter's input and waits for its end. What it still writes to its log is noted.
     pub(super) async fn end(&mut self, grace: Duration) -> Option<Stopped> {
         self.over = true;

@@ -108,6 +108,11 @@ impl Wire {
         }
     }
 
+    /// The number of the process that was started, which is the guard's, while it runs.
+    pub(super) fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().and_then(AdapterProcess::id)
+    }
+
     /// Closes the adapter's input and waits for its end, as [`AdapterProcess::stop`].
     pub(super) async fn stop(&mut self, grace: Duration) -> Option<Stopped> {
         self.writer.abort();

@@ -161,7 +161,7 @@ fn a_wrong_refusal_or_end_is_told_precisely() {
         (
             "done\nwait",
             "done\nwait\nsetsid sleep 60 &",
-            "ended 1 processes that the adapter had left behind",
+            "it has left processes behind, which were ended: ",
         ),
     ]);
 }
