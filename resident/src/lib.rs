@@ -1,8 +1,97 @@
-//! The resident: the program that runs inside a sandbox and owns what a command means there.
+//! The resident: the program that runs inside a sandbox and owns what a command means there: its tree of processes, its
+//! deadline, its output, its state. This crate carries the program itself ([`BINARY`]), compiled static so that it runs in
+//! any Linux image, and [`wire`], which is what a client and the resident say to each other.
 //!
-//! [`wire`] is what a client and the resident say to each other.
+//! # How it is run
+//!
+//! | arguments | what it does |
+//! |---|---|
+//! | `init [--dial DIR] [--dir DIR] [--idle SECONDS]` | as process 1 of a container: reaps, handles TERM, dials the sockets that appear in `DIR` |
+//! | `daemon DIR [--idle SECONDS] [--leash]` | goes into the background and listens on `DIR/socket`; returns when it does, or when another one does already; with `--leash` it ends, with everything that it runs, when its standard input does |
+//! | `serve DIR [--relay] [--text] [--idle SECONDS]` | connects its standard input and output to the daemon of `DIR`, starting it if there is none |
+//! | `--version` | prints version, protocol and system |
+//!
+//! `DIR` is private (mode 0700) and holds `socket`, `secret`, `lock`, `log`, and a spool for each exec that wrote much.
+//! The secret, 32 bytes, is made there; `HERM_RESIDENT_SECRET` in hexadecimal replaces it, is removed from the
+//! variables of every command, and is what a container is given whose client should not have to read a file in it.
+//!
+//! `serve` proves itself to the daemon and hands its client a channel that is ready: whoever can start a process as that
+//! user needs no other proof. With `--relay` it passes everything on as it is, and the client proves itself. With
+//! `--text` its standard input and output carry lines ([`wire::text`]).
 
 pub mod wire;
 
-/// The program for the machine that this was built for; `None` where it could not be linked.
-pub const BINARY: Option<&[u8]> = None;
+/// The program for one architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binary {
+    /// As in [`std::env::consts::ARCH`].
+    pub architecture: &'static str,
+    /// SHA-256 of the bytes, in lower-case hexadecimal.
+    pub digest: &'static str,
+    /// A static ELF file.
+    pub bytes: &'static [u8],
+}
+
+/// The program for every architecture that it could be built for.
+pub const BINARIES: &[Binary] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// The program for the architecture of this build; `None` where it could not be linked static, of which the build warned.
+pub const BINARY: Option<&[u8]> = match own() {
+    Some(binary) => Some(binary.bytes),
+    None => None,
+};
+
+/// SHA-256 of [`BINARY`], in lower-case hexadecimal.
+pub const DIGEST: Option<&str> = match own() {
+    Some(binary) => Some(binary.digest),
+    None => None,
+};
+
+/// The program for an architecture, named as in [`std::env::consts::ARCH`].
+#[must_use]
+pub fn binary_for(architecture: &str) -> Option<&'static Binary> {
+    BINARIES.iter().find(|binary| binary.architecture == architecture)
+}
+
+const fn own() -> Option<&'static Binary> {
+    let mut index = 0;
+    while index < BINARIES.len() {
+        if same(BINARIES[index].architecture, std::env::consts::ARCH) {
+            return Some(&BINARIES[index]);
+        }
+        index += 1;
+    }
+    None
+}
+
+const fn same(left: &str, right: &str) -> bool {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    if left.len() != right.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < left.len() {
+        if left[index] != right[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    fn the_program_is_embedded_and_small() {
+        let binary = binary_for(std::env::consts::ARCH).expect("it could be linked");
+        assert_eq!(BINARY, Some(binary.bytes));
+        assert!(binary.bytes.len() <= 1_500_000, "{} bytes", binary.bytes.len());
+        let digest = wire::sha256(binary.bytes)
+            .map(|byte| format!("{byte:02x}"))
+            .concat();
+        assert_eq!(DIGEST, Some(digest.as_str()));
+    }
+}

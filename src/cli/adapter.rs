@@ -10,6 +10,7 @@ use std::{
 
 use clap::Args;
 use herm::backend::local::{self, LocalBackend};
+use herm_fixtures::condition::{self, Conditioned, LocalWorld};
 use herm_harness::{
     catalogue::Catalogue,
     manifest::{Manifest, ManifestAdapter},
@@ -51,7 +52,14 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         arguments.mode.as_str(),
     );
     if asked == (local::BACKEND, local::MODE) {
-        return block_on(serve(LocalBackend::new()));
+        // A condition that an adapter is started in comes before everything else.
+        if let Err(error) = condition::enter() {
+            return fail(Exit::Broken, error);
+        }
+        return block_on(async {
+            let backend = Conditioned::new(LocalBackend::new(), LocalWorld::default());
+            serve(Arc::new(backend)).await
+        });
     }
     let (backend, mode) = asked;
     let there: Vec<_> = SERVED

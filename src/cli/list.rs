@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use herm_harness::{
     catalogue::Strikes,
     contract::{Contract, RequirementInfo},
+    manifest,
     tell::tell,
     verdict::Exit,
 };
@@ -48,6 +49,8 @@ enum What {
     Profiles,
     /// The broken subjects that prove the requirements.
     Mutants,
+    /// The JSON Schema of a manifest, for editors.
+    ManifestSchema,
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
@@ -121,6 +124,7 @@ fn json(what: What, contract: &Contract) -> String {
         What::Conditions => pretty(&catalogue.conditions),
         What::Profiles => pretty(&catalogue.profiles),
         What::Mutants => pretty(&catalogue.mutants),
+        What::ManifestSchema => pretty(&manifest::schema::document(catalogue)),
     }
 }
 
@@ -131,6 +135,7 @@ fn pretty(value: &impl Serialize) -> String {
 fn text(what: What, contract: &Contract) -> String {
     let catalogue = &contract.catalogue;
     match what {
+        What::ManifestSchema => json(what, contract),
         What::Requirements => requirements(contract),
         What::Capabilities => explained(&catalogue.capabilities),
         What::Conditions => table(catalogue.conditions.iter().map(|(name, condition)| {

@@ -4,14 +4,18 @@
 
 mod bench;
 mod clean;
+mod condition;
 mod expectation;
 mod features;
+mod init;
 mod input;
 mod kill;
 mod list;
+mod manifest;
 mod misbehaving;
 mod output;
 mod prove;
 mod run;
 mod secret;
+mod smoke;
 mod support;

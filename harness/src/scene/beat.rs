@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use herm_protocol::ByteString;
 
-use super::{Failure, Scene, processes_with, shell};
+use super::{Failure, Scene, host::processes_given, processes_with, shell};
 use crate::{process_table::Process, step::StepResult};
 
 /// The time between two bytes.
@@ -20,7 +20,7 @@ const MOST: u32 = 800;
 /// A beat that a command keeps.
 #[derive(Clone, Debug)]
 pub struct Beat {
-    /// A word in the command line of whatever keeps it.
+    /// An argument of whatever keeps it.
     pub token: String,
     /// The file that grows.
     pub path: ByteString,
@@ -56,7 +56,7 @@ impl Scene {
     pub(crate) async fn await_beat(&mut self) -> StepResult {
         let beat = self.the_beat()?;
         for _ in 0..20 {
-            if !processes_with(&beat.token).await.is_empty() {
+            if !processes_given(&beat.token).await.is_empty() {
                 self.beat = Some(Beat {
                     seen_outside: true,
                     ..beat

@@ -1,4 +1,4 @@
-//! A conversation with an adapter: its last lines are kept for a failure.
+//! A conversation with an adapter: its last lines, a listener for all of them, and what does not fit the schema.
 
 use std::{
     collections::VecDeque,
@@ -7,8 +7,17 @@ use std::{
 
 use herm_protocol::transcript::{Direction, Transcript};
 
+use super::Failure;
+use crate::validate::MessageReader;
+
 /// Lines of conversation that are kept for a failure.
 const KEPT_LINES: usize = 12;
+
+/// Messages that do not fit, of one requirement, that are told.
+const MISFITS: usize = 5;
+
+/// The word for machines of a message that does not fit.
+const MISFIT: &str = "message_invalid";
 
 /// Takes every line of every conversation, for people.
 pub type Listener = dyn Fn(&str) + Send + Sync;
@@ -19,15 +28,26 @@ pub struct Conversation {
     serial: u32,
     lines: Mutex<VecDeque<String>>,
     listener: Option<Arc<Listener>>,
+    /// Every message held against the schema, when that was asked for.
+    validation: Option<Mutex<Validation>>,
+}
+
+/// What messages of an adapter do not fit the schema.
+#[derive(Default)]
+struct Validation {
+    reader: MessageReader,
+    misfits: Vec<String>,
+    more: u32,
 }
 
 impl Conversation {
     /// A new one with nothing said yet; its number tells it apart from others.
-    pub(super) fn new(serial: u32, listener: Option<Arc<Listener>>) -> Self {
+    pub(super) fn new(serial: u32, listener: Option<Arc<Listener>>, validate: bool) -> Self {
         Self {
             serial,
             lines: Mutex::default(),
             listener,
+            validation: validate.then(Mutex::default),
         }
     }
 
@@ -40,16 +60,69 @@ impl Conversation {
             .cloned()
             .collect()
     }
+
+    /// What came since this was last asked and does not fit the schema: the message, the path in it, and the rule.
+    pub fn misfit(&self) -> Option<Failure> {
+        let validation = self.validation.as_ref()?;
+        let (misfits, more) = {
+            let mut validation = validation.lock().unwrap_or_else(PoisonError::into_inner);
+            (
+                std::mem::take(&mut validation.misfits),
+                std::mem::take(&mut validation.more),
+            )
+        };
+        if misfits.is_empty() {
+            return None;
+        }
+        let more = if more > 0 {
+            format!("; and {more} more")
+        } else {
+            String::new()
+        };
+        Some(
+            Failure {
+                expected: Some("every message to fit the schema herm-1.json".into()),
+                ..Failure::suite(format!("{}{more}", misfits.join("; ")))
+            }
+            .of_kind(MISFIT),
+        )
+    }
+}
+
+impl Validation {
+    fn line(&mut self, direction: Direction, line: &[u8]) {
+        match direction {
+            Direction::Sent => self.reader.sent(line),
+            Direction::Log => {}
+            Direction::Received => {
+                let read = self.reader.received(line);
+                for breach in &read.breaches {
+                    let misfit = format!("{}: {breach}", read.name);
+                    if self.misfits.contains(&misfit) || self.misfits.len() >= MISFITS {
+                        self.more += 1;
+                    } else {
+                        self.misfits.push(misfit);
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl Transcript for Conversation {
     fn line(&self, direction: Direction, line: &[u8]) {
+        if let Some(validation) = &self.validation {
+            validation
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .line(direction, line);
+        }
         let mark = match direction {
             Direction::Sent => "→",
             Direction::Received => "←",
             Direction::Log => "·",
         };
-        let text = format!("{mark} {}", shorten(line));
+        let text = format!("{mark} {}", shorten_line(line));
         if let Some(listener) = &self.listener {
             listener(&format!("{}{text}", self.serial));
         }
@@ -63,7 +136,7 @@ impl Transcript for Conversation {
 
 /// A line of bounded length: its middle is left out when it is long. What is kept is more than what is shown in the end,
 /// so that a secret that this cuts in two lies in the part that is left out when the line has been redacted.
-fn shorten(line: &[u8]) -> String {
+pub(crate) fn shorten_line(line: &[u8]) -> String {
     const KEPT: usize = 4096;
     if line.len() <= 2 * KEPT {
         return String::from_utf8_lossy(line).into_owned();

@@ -1,6 +1,7 @@
 //! What a scenario works with: an adapter, a sandbox, and what was seen.
 
 mod beat;
+mod condition;
 mod conversation;
 mod failure;
 mod host;
@@ -30,7 +31,9 @@ use herm_protocol::{
 };
 
 pub use beat::Beat;
+pub(crate) use condition::Without;
 pub use conversation::{Conversation, Listener};
+pub(crate) use conversation::shorten_line;
 pub use failure::Failure;
 pub use host::processes_with;
 pub(crate) use ledger::Ledger;
@@ -50,6 +53,8 @@ pub struct Scene {
     pub(crate) alone: bool,
     /// The adapter and the shared sandbox that were borrowed.
     pub(crate) worker: Option<Worker>,
+    /// Conversations with other adapters of the scenario's own.
+    pub(crate) strangers: Vec<Arc<Conversation>>,
     /// Sandboxes that this scenario opened, in order.
     pub(crate) own: Vec<Sandbox>,
     /// Commands that still run.
@@ -60,6 +65,8 @@ pub struct Scene {
     pub(crate) refusal: Option<Error>,
     /// The beat that a command keeps.
     pub(crate) beat: Option<Beat>,
+    /// Conditions that hold.
+    pub(crate) held: condition::Held,
     /// The adapter in a room of its own, where the scenario has one.
     pub(crate) stay: Option<Stay>,
     /// Things that steps remember for later ones.
@@ -87,6 +94,8 @@ pub(crate) struct Notes {
     pub(crate) places: Vec<PathBuf>,
     /// Records of commands that ran at the same time.
     pub(crate) records: Vec<ExecRecord>,
+    /// How the backend was without each thing that it needs.
+    pub(crate) without: Vec<Without>,
 }
 
 impl std::fmt::Debug for Scene {
@@ -397,15 +406,9 @@ impl Scene {
             .worker
             .as_ref()
             .is_none_or(|worker| worker.broken || worker.client.fault().is_some());
-        // Who has asked for the end of the run waits for it; what is left open is ended with the adapter.
-        let most = match self
-            .workshop
-            .as_ref()
-            .and_then(|workshop| workshop.stop_signal().signal())
-        {
-            Some(_) => Duration::from_secs(2),
-            None => self.scaled(Duration::from_secs(30)),
-        };
+        // What is held cannot be ended in order.
+        let uncleared = self.clear_conditions().await.err();
+        let most = self.last_patience();
         for exec in self
             .running
             .drain(..)
@@ -418,7 +421,10 @@ impl Scene {
         if let (Some(stay), Some(workshop)) = (stay, &self.workshop) {
             stay.end(workshop).await;
         }
-        let mut worker = self.worker.take()?;
+        let strange = self.strangers.drain(..).find_map(|stranger| stranger.misfit());
+        let Some(mut worker) = self.worker.take() else {
+            return uncleared.or(strange);
+        };
         if !keep && !worker.broken {
             for sandbox in self.own.drain(..) {
                 worker.close(&sandbox.id, most).await;
@@ -432,6 +438,12 @@ impl Scene {
         } else {
             worker.check().await
         };
+        // Asked last, so that it is about everything that came during this scenario.
+        let misfit = worker.misfit().or(strange);
+        let broken = match (misfit, broken) {
+            (Some(misfit), Some(broken)) => Some(misfit.besides(&broken)),
+            (misfit, broken) => misfit.or(broken),
+        };
         if let Some(workshop) = &self.workshop {
             let sandbox = self.own.last().or(worker.shared.as_ref()).cloned();
             match sandbox {
@@ -439,6 +451,16 @@ impl Scene {
                 _ => workshop.give_back(worker, self.alone).await,
             }
         }
-        broken
+        broken.or(uncleared)
+    }
+
+    /// How long anything may take when the scenario is over. Who has asked for the end of the run waits for it; what is left
+    /// open is ended with the adapter.
+    fn last_patience(&self) -> Duration {
+        let workshop = self.workshop.as_ref();
+        match workshop.and_then(|workshop| workshop.stop_signal().signal()) {
+            Some(_) => Duration::from_secs(2),
+            None => self.scaled(Duration::from_secs(30)),
+        }
     }
 }

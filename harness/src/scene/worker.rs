@@ -17,7 +17,7 @@ use herm_protocol::{
     exec::{Command, Outcome, RunParams},
     initialize::{InitializeParams, Initialized},
     method,
-    sandbox::{CloseHow, CloseParams, OpenParams, Opened},
+    sandbox::{CloseHow, CloseParams, OpenParams, Opened, Variable},
 };
 
 use super::{
@@ -146,6 +146,24 @@ impl Worker {
         }
     }
 
+    /// Opens a sandbox, runs a command in it, and closes it.
+    pub(super) async fn try_out(&mut self, patience: Duration) -> Result<(), Failure> {
+        let opened = self
+            .client
+            .call::<method::Open>(&OpenParams::default(), patience)
+            .await?;
+        let params = RunParams::new(&opened.sandbox, "herm-try-out", Command::Shell("true".into()));
+        let record = self.client.run(&params)?.wait(patience).await?;
+        self.close(&opened.sandbox, patience).await;
+        match record.result().map(|result| &result.outcome) {
+            Some(Outcome::Exited { code: 0 }) => Ok(()),
+            _ => Err(Failure::failed(
+                "a command to run",
+                format!("{:?}", record.answer),
+            )),
+        }
+    }
+
     /// Closes a sandbox that nobody has opened, which every backend answers, and says what is broken if no answer comes back:
     /// an adapter that has died of an earlier message answers nothing.
     pub(super) async fn check(&mut self) -> Option<Failure> {
@@ -162,6 +180,11 @@ impl Worker {
         };
         self.broken = true;
         Some(Failure::suite(format!("after the last step: {fault}")).of_kind(fault.kind()))
+    }
+
+    /// What came since this was last asked and does not fit the schema.
+    pub(super) fn misfit(&self) -> Option<Failure> {
+        self.transcript.misfit()
     }
 
     /// The last lines of the conversation.
@@ -187,6 +210,8 @@ pub struct Workshop {
     /// How many adapters in a row could not run anything.
     useless: Arc<AtomicU32>,
     listener: Option<Arc<Listener>>,
+    /// Whether every message is checked against the schema.
+    validate: bool,
 }
 
 impl Workshop {
@@ -198,6 +223,7 @@ impl Workshop {
         scratch: String,
         stop: Stop,
         listener: Option<Arc<Listener>>,
+        validate: bool,
     ) -> Self {
         Self {
             launch,
@@ -211,7 +237,13 @@ impl Workshop {
             adapters: AtomicU32::new(0),
             useless: Arc::default(),
             listener,
+            validate,
         }
+    }
+
+    /// The folder for temporary files of the run, on this machine.
+    pub fn scratch(&self) -> &Path {
+        Path::new(&self.scratch)
     }
 
     /// Sets by how much every deadline is longer than on this machine.
@@ -258,7 +290,7 @@ impl Workshop {
 
     fn start_with(&self, launch: &Launch) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
         let serial = self.adapters.fetch_add(1, Ordering::SeqCst) + 1;
-        let conversation = Arc::new(Conversation::new(serial, self.listener.clone()));
+        let conversation = Arc::new(Conversation::new(serial, self.listener.clone(), self.validate));
         let client = Client::start(launch, ClientOptions::default(), conversation.clone())?;
         Ok((Arc::new(client), conversation))
     }
@@ -277,7 +309,21 @@ impl Workshop {
     /// # Errors
     /// It could not be started, does not answer, or speaks another version; each is an `error`.
     pub async fn employ(&self) -> Result<Worker, Failure> {
-        let (client, transcript) = self.start()?;
+        self.employ_with(&[]).await
+    }
+
+    /// As [`Workshop::employ`], with variables in place of those of the same name.
+    ///
+    /// # Errors
+    /// As [`Workshop::employ`].
+    pub(super) async fn employ_with(&self, variables: &[Variable]) -> Result<Worker, Failure> {
+        let mut launch = self.launch.clone();
+        for variable in variables {
+            let name = variable.name.to_os_string();
+            launch.environment.retain(|(known, _)| *known != name);
+            launch.environment.push((name, variable.value.to_os_string()));
+        }
+        let (client, transcript) = self.start_with(&launch)?;
         self.introduce(client, transcript, &self.introduction()).await
     }
 
@@ -308,11 +354,6 @@ impl Workshop {
         let scratch = PathBuf::from(&self.scratch);
         let look = tokio::task::spawn_blocking(move || left_behind(&scratch, guard));
         look.await.unwrap_or_default()
-    }
-
-    /// Where adapters work that have no room of their own.
-    pub(super) fn scratch(&self) -> &Path {
-        Path::new(&self.scratch)
     }
 
     async fn introduce(
@@ -356,7 +397,10 @@ impl Workshop {
             }
         };
         client.stop(Duration::from_secs(1)).await;
-        Err(problem)
+        Err(match transcript.misfit() {
+            Some(misfit) => misfit.besides(&problem),
+            None => problem,
+        })
     }
 
     /// An adapter that is idle, or a new one.

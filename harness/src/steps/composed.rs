@@ -7,7 +7,7 @@ use super::{
     exec::{cwd, env, exit, timeout},
     files::file,
     general,
-    lifecycle::{close, leak, leave_beat, open},
+    lifecycle::{close, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
     scene::{Failure, Scene},
@@ -18,7 +18,11 @@ pub(super) fn register(steps: &mut StepList) {
     steps
         .given("a command that {words}", |scene, arguments| {
             Box::pin(async move {
-                match arguments.words(0)? {
+                let what = arguments.words(0)?;
+                if let Some(seconds) = number_in(what, "keeps a beat, with a deadline of ", " seconds") {
+                    return stale::keep_beat_until(scene, seconds).await;
+                }
+                match what {
                     "keeps a beat" => general::keep_beat(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
                     other => Err(unknown(other, "done by a command")),
@@ -43,10 +47,18 @@ pub(super) fn register(steps: &mut StepList) {
         .when("the backend {words}", |scene, arguments| {
             Box::pin(async move {
                 let what = arguments.words(0)?;
-                match what.strip_prefix("is asked to ") {
-                    Some(favour) => cap::ask_to(scene, favour).await,
-                    None if what == "introduces itself" => cap::introduce(scene).await,
-                    None => leak::end_backend(scene, what).await,
+                if let Some(favour) = what.strip_prefix("is asked to ") {
+                    return cap::ask_to(scene, favour).await;
+                }
+                match what {
+                    "introduces itself" => cap::introduce(scene).await,
+                    "is asked once what it misses" => preflight::ask(scene, 1).await,
+                    "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
+                    "is used while something that it needs is missing" => scene.do_without(false).await,
+                    "is used again and again while something that it needs is missing" => {
+                        scene.do_without(true).await
+                    }
+                    _ => leak::end_backend(scene, what).await,
                 }
             })
         })
@@ -60,6 +72,7 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 match arguments.words(0)? {
                     "lost with its sandbox" => close::answered_as_lost(scene).await,
+                    "lost with its sandbox, or as ended by a signal" => stale::answered_as_ended(scene).await,
                     "timed out" => timeout::answered_as_timed_out(scene).await,
                     other => Err(unknown(other, "an answer")),
                 }

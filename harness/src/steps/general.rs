@@ -296,6 +296,7 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
         "because the sandbox is not there" => ErrorKind::SandboxNotFound,
         "because the file is not there" => ErrorKind::NotFound,
         "because it is a directory" => ErrorKind::IsADirectory,
+        "because there is no room" => ErrorKind::LimitExceeded,
         other => return Err(Failure::suite(format!("{other:?} is no way to refuse"))),
     };
     let error = scene.refusal()?;

@@ -17,4 +17,4 @@ pub use janitor::{Janitor, janitor};
 #[cfg(target_os = "linux")]
 pub use leash::leash;
 pub(crate) use left::left_behind;
-pub use scratch::{Scratch, ScratchError, clean, leftovers};
+pub use scratch::{Abandoned, Scratch, ScratchError, clean, leftovers};

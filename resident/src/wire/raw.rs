@@ -21,15 +21,22 @@ pub fn frame_into(message: &[u8], mut put: impl FnMut(&[u8])) {
     let mut rest = message;
     loop {
         let (piece, after) = rest.split_at(rest.len().min(MAX_FRAME));
-        // A piece is no longer than a frame, which is far below the bit.
-        let length = u32::try_from(piece.len()).unwrap_or(0);
-        put(&(length | if after.is_empty() { 0 } else { MORE }).to_le_bytes());
+        let more = if after.is_empty() { 0 } else { MORE };
+        put(&(u32::from_le_bytes(frame_start(piece.len())) | more).to_le_bytes());
         put(piece);
         rest = after;
         if rest.is_empty() {
             return;
         }
     }
+}
+
+/// What stands before a message of that length, which must fit into one frame.
+#[must_use]
+pub fn frame_start(length: usize) -> [u8; HEADER] {
+    debug_assert!(length <= MAX_FRAME, "a longer message takes several frames");
+    // A frame is far shorter than the bit is high.
+    u32::try_from(length).unwrap_or(0).to_le_bytes()
 }
 
 /// Why a stream of bytes cannot be taken apart any further.

@@ -225,7 +225,8 @@ impl Reply {
                 offset,
                 data,
             } => {
-                return Self::encode_output(*job, *stream, *offset, &[data]);
+                w = Writer(output_start(*job, *stream, *offset, data.len()));
+                w.fixed(data);
             }
             Self::Gap {
                 job,
@@ -270,19 +271,6 @@ impl Reply {
                 w = Writer::tagged(12);
                 w.u32(*call);
             }
-        }
-        w.0
-    }
-
-    /// [`Reply::Output`] in bytes, from pieces that follow each other, without a copy of them in between.
-    #[must_use]
-    pub fn encode_output(job: u64, stream: Stream, offset: u64, pieces: &[&[u8]]) -> Vec<u8> {
-        let length = pieces.iter().map(|piece| piece.len()).sum::<usize>();
-        let mut w = Writer(Vec::with_capacity(length + 32));
-        stream.write(w.u8(4).u64(job));
-        w.u64(offset).count(length);
-        for piece in pieces {
-            w.fixed(piece);
         }
         w.0
     }
@@ -351,6 +339,16 @@ impl Reply {
         r.end()?;
         Ok(reply)
     }
+}
+
+/// The beginning of [`Reply::Output`], which so many bytes of output follow: for a sender that does not want to copy them
+/// more than once.
+#[must_use]
+pub fn output_start(job: u64, stream: Stream, offset: u64, length: usize) -> Vec<u8> {
+    let mut w = Writer::tagged(4);
+    stream.write(w.u64(job));
+    w.u64(offset).count(length);
+    w.0
 }
 
 impl Welcome {

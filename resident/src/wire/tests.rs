@@ -513,7 +513,7 @@ fn a_line_without_end_is_not_held() {
     for _ in 0..100 {
         assert_eq!(receiver.receive(&[b'x'; 10_000]), text::Received::default());
     }
-    let (lines, _) = Sender::default().send(&[7; PIECE]);
+    let (lines, _) = Sender::default().send(&vec![7; PIECE]);
     let came = receiver.receive(format!("\n{lines}").as_bytes());
-    assert_eq!(came.bytes, [7; PIECE]);
+    assert_eq!(came.bytes, vec![7; PIECE]);
 }

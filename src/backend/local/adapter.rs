@@ -15,7 +15,7 @@ use herm_protocol::{
         ChmodParams, DirectoryListing, FileContent, FileInfo, MoveParams, PathParams, ReadParams,
         RemoveParams, WriteParams,
     },
-    initialize::{InitializeParams, Initialized, Preflight, Problem},
+    initialize::{InitializeParams, Initialized, Preflight},
     ledger::{Ledger, LedgerItem},
     sandbox::{
         CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxState,
@@ -27,7 +27,8 @@ use tokio::{
 };
 
 use super::{
-    check, declaration, environment, log::tell, open, run, run::Ground, sandbox::Sandbox, shell::Shell,
+    check, declaration, environment, log::tell, open, preflight, run, run::Ground, sandbox::Sandbox,
+    shell::Shell,
 };
 use crate::{
     caller::{Control, Input, Output},
@@ -140,7 +141,12 @@ impl LocalBackend {
         check::path("path", path)?;
         let path = sandbox.resolve(path);
         let resource = path.to_string_lossy().into_owned();
-        blocking(&resource, move || work(path)).await
+        blocking(&resource, move || {
+            // Missing parents are made: not for a sandbox that is not there.
+            sandbox.check_there()?;
+            work(path)
+        })
+        .await
     }
 }
 
@@ -189,33 +195,12 @@ impl Adapter for LocalBackend {
     }
 
     async fn preflight(&self) -> Result<Preflight, Error> {
-        let mut problems = Vec::new();
-        if self.0.ground.shell.is_none() {
-            problems.push(Problem {
-                what: "neither bash nor sh is in PATH".into(),
-                fix: "install bash, or put its directory into PATH".into(),
-            });
-        }
-        let proc_is_there = tokio::fs::try_exists("/proc/self/stat").await.unwrap_or(false);
-        if !proc_is_there {
-            problems.push(Problem {
-                what: "/proc is not mounted, so the end of a process group cannot be seen".into(),
-                fix: "mount it: mount -t proc proc /proc".into(),
-            });
-        }
-        let scratch = self.place().scratch.clone();
-        if !tokio::fs::metadata(&scratch)
-            .await
-            .is_ok_and(|metadata| metadata.is_dir())
-        {
-            problems.push(Problem {
-                what: format!(
-                    "the directory {} for sandboxes is not there",
-                    scratch.to_string_lossy()
-                ),
-                fix: "make it, or set TMPDIR to another".into(),
-            });
-        }
+        let (shell, scratch) = (self.0.ground.shell.clone(), self.place().scratch.clone());
+        let missing = blocking("preflight", move || {
+            Ok(preflight::missing(shell.as_ref(), &scratch))
+        })
+        .await?;
+        let problems = missing.into_iter().map(Into::into).collect();
         Ok(Preflight { problems })
     }
 
@@ -241,18 +226,22 @@ impl Adapter for LocalBackend {
     }
 
     async fn list(&self) -> Result<SandboxList, Error> {
-        let mut sandboxes: Vec<_> = self
-            .sandboxes()
-            .open
-            .values()
-            .map(|sandbox| describe(sandbox))
-            .collect();
+        let open: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        let mut sandboxes = blocking("sandbox.list", move || {
+            let there = open.iter().filter(|sandbox| sandbox.check_there().is_ok());
+            Ok(there.map(|sandbox| describe(sandbox)).collect::<Vec<_>>())
+        })
+        .await?;
         sandboxes.sort_by(|left, right| left.sandbox.cmp(&right.sandbox));
         Ok(SandboxList { sandboxes })
     }
 
     async fn inspect(&self, params: SandboxRef) -> Result<SandboxInfo, Error> {
-        self.sandbox(&params.sandbox).map(|sandbox| describe(&sandbox))
+        let sandbox = self.sandbox(&params.sandbox)?;
+        blocking(&params.sandbox, move || {
+            sandbox.check_there().map(|()| describe(&sandbox))
+        })
+        .await
     }
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
@@ -356,8 +345,14 @@ impl LocalBackend {
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
         let Place { run, scratch } = self.place().clone();
         let resource = scratch.to_string_lossy().into_owned();
-        let guard = self.0.ground.guard.clone();
-        let sandbox = blocking(&resource, move || open::make(params, &run, &scratch, &guard)).await?;
+        let (guard, shell) = (self.0.ground.guard.clone(), self.0.ground.shell.clone());
+        let sandbox = blocking(&resource, move || {
+            match preflight::missing(shell.as_ref(), &scratch).into_iter().next() {
+                Some(missing) => Err(missing.into()),
+                None => open::make(params, &run, &scratch, &guard),
+            }
+        })
+        .await?;
         let opened = open::opened(&sandbox);
         let sandbox = Arc::new(sandbox);
         let refused = {

@@ -15,6 +15,7 @@ mod leader;
 mod log;
 mod open;
 mod output;
+mod preflight;
 mod process_table;
 mod program;
 mod run;

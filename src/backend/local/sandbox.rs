@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use herm_protocol::{ByteString, Error, ErrorKind, sandbox::Variable};
+use herm_protocol::{ByteString, Error, ErrorKind, exec::Outcome, sandbox::Variable};
 use tokio::sync::watch;
 
 use super::{group::Group, guard::Held, process_table::Process};
@@ -61,6 +61,25 @@ impl Sandbox {
     /// The directory of the sandbox's own that commands start in unless another was asked for.
     pub(super) fn own_work(directory: &Path) -> PathBuf {
         directory.join("work")
+    }
+
+    /// Whether the private directory is still there: whoever removes it has removed the sandbox. This blocks.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(super) fn check_there(&self) -> Result<(), Error> {
+        match fs::symlink_metadata(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let directory = self.directory.to_string_lossy();
+                let message = format!(
+                    "sandbox {:?} is not there any more: its directory {directory} was removed",
+                    self.id
+                );
+                Err(Error::new(ErrorKind::SandboxNotFound, &self.id, message)
+                    .with_fix("close it, and open another with sandbox.open"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The path that a caller means: absolute, or from the directory that commands start in.
@@ -165,6 +184,20 @@ impl Admission {
         let mut groups = self.0.lock_groups();
         groups.retain(|group| group.strong_count() > 0);
         groups.push(Arc::downgrade(group));
+    }
+
+    /// The outcome of a command that has ended: one that was killed together with its sandbox is lost with it.
+    pub(super) async fn as_seen_from_outside(&self, outcome: Outcome) -> Outcome {
+        if !matches!(outcome, Outcome::Signaled { .. }) {
+            return outcome;
+        }
+        let sandbox = self.0.clone();
+        let there = tokio::task::spawn_blocking(move || sandbox.check_there().is_ok()).await;
+        if there.unwrap_or(true) {
+            outcome
+        } else {
+            Outcome::SandboxLost
+        }
     }
 
     /// Resolves when the sandbox is being closed.

@@ -97,7 +97,8 @@ async fn start_long(scene: &mut Scene) -> StepResult {
 async fn introduce(scene: &mut Scene, version: String) -> StepResult {
     let workshop = scene.workshop()?;
     let patience = scene.patience();
-    let (client, _) = workshop.start()?;
+    let (client, conversation) = workshop.start()?;
+    scene.strangers.push(conversation);
     let params = InitializeParams {
         protocol: vec![version],
         ..workshop.introduction()

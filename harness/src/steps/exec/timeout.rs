@@ -84,6 +84,7 @@ fn text_in_words(what: &str) -> Result<String, Failure> {
     }
     match what {
         "runs for a moment" => Ok("sleep 0.3".into()),
+        "runs for some seconds" => Ok("sleep 4".into()),
         other => Err(Failure::suite(format!("{other:?} does not end by itself"))),
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use herm_protocol::{
-    ByteString,
+    ByteString, ErrorKind,
     client::CallError,
     exec::{Outcome, Stream},
     file::{FileContent, ReadParams, WriteParams},
@@ -26,6 +26,9 @@ const REWRITES: u32 = 60;
 /// The two sizes that it has in turn.
 const SMALL: usize = 30_000;
 const LARGE: usize = 60_000;
+
+/// More than fits where there is next to no room.
+const MORE_THAN_FITS: usize = 4 << 20;
 
 pub(super) fn register(steps: &mut StepList) {
     register_writing(steps);
@@ -74,6 +77,21 @@ fn register_writing(steps: &mut StepList) {
                 let bytes = number_in(how, "with ", " bytes").ok_or_else(|| unknown(how, "written"))?;
                 let path = file_of(scene)?;
                 write(scene, path, b"y".repeat(bytes)).await
+            })
+        })
+        .when("more than fits is written to {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "it" => {}
+                    "a new file" => {
+                        let path = scene.new_path("file").await?;
+                        (scene.notes.file, scene.notes.content) = (Some(path), None);
+                    }
+                    other => return Err(Failure::suite(format!("{other:?} is no file"))),
+                }
+                let path = file_of(scene)?;
+                let answer = call_write(scene, path, b"z".repeat(MORE_THAN_FITS)).await?;
+                scene.answer(answer).map(|_| ())
             })
         })
         .when("a command changes the file to other text", |scene, _| {
@@ -298,8 +316,17 @@ async fn try_read(scene: &mut Scene, path: ByteString) -> StepResult {
     scene.answer(answer).map(|_| ())
 }
 
+/// The file has the content that it should have, or is not there where it should have none.
 async fn read_back(scene: &mut Scene) -> StepResult {
     let path = file_of(scene)?;
+    if scene.notes.content.is_none() {
+        try_read(scene, path).await?;
+        let error = scene.refusal()?;
+        return match error.kind() {
+            ErrorKind::NotFound => Ok(()),
+            _ => Err(Failure::failed("a refusal of kind not_found", error.to_string())),
+        };
+    }
     let seen = read(scene, path, 0, None).await?;
     expect_content(scene, seen.data.as_bytes())
 }

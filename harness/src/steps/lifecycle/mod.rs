@@ -3,6 +3,8 @@
 pub(super) mod close;
 pub(super) mod leak;
 pub(super) mod open;
+pub(super) mod preflight;
+pub(super) mod stale;
 
 pub(super) use close::leave_beat;
 
@@ -12,4 +14,6 @@ pub(super) fn register(steps: &mut StepList) {
     open::register(steps);
     close::register(steps);
     leak::register(steps);
+    preflight::register(steps);
+    stale::register(steps);
 }

@@ -1,0 +1,177 @@
+//! The resident's own directory: private, and nobody else's.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::{
+        fd::AsFd as _,
+        unix::{
+            fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+            net::UnixListener,
+        },
+    },
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    system::{change_directory_to, effective_user, random},
+    wire::proof::SECRET,
+};
+
+const DIRECTORY: i32 = 0o200_000;
+const NO_FOLLOW: i32 = 0o400_000;
+
+/// Files that an earlier resident may have left behind begin so.
+const LEFT_BEHIND: [&str; 2] = ["spool-", "text-"];
+
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) path: PathBuf,
+    handle: File,
+}
+
+impl Home {
+    /// Opens the directory, or makes it. One that is a link, belongs to somebody else or lets others in is refused.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        // A slash at the end would follow a link.
+        let path: PathBuf = std::path::absolute(path)?.components().collect();
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(in_context("make the directory", &path, &error));
+            }
+            _ => {}
+        }
+        let handle = OpenOptions::new()
+            .read(true)
+            .custom_flags(DIRECTORY | NO_FOLLOW)
+            .open(&path);
+        let handle =
+            handle.map_err(|error| in_context("open, as a directory and no link,", &path, &error))?;
+        let metadata = handle.metadata()?;
+        let shown = path.display();
+        if metadata.uid() != effective_user() {
+            let message = format!(
+                "{shown} belongs to user {}, not to this one; name another",
+                metadata.uid()
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+        if metadata.mode() & 0o077 != 0 {
+            let message = format!(
+                "{shown} lets others in (mode {:o}); chmod 700 it",
+                metadata.mode() & 0o777
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+        Ok(Self { path, handle })
+    }
+
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Removes what an earlier resident has left behind, which must not run any more.
+    pub(crate) fn clean(&self) {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        for entry in entries {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if LEFT_BEHIND.iter().any(|prefix| name.starts_with(prefix))
+                || name == "socket"
+                || name == "secret"
+            {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Makes a file that only this user may read, new.
+    pub(crate) fn create(&self, name: &str) -> io::Result<File> {
+        let path = self.join(name);
+        let _ = fs::remove_file(&path);
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path);
+        file.map_err(|error| in_context("make", &path, &error))
+    }
+
+    /// Opens a file of this user's, or makes it.
+    pub(crate) fn open_file(&self, name: &str) -> io::Result<File> {
+        let path = self.join(name);
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(NO_FOLLOW);
+        options
+            .open(&path)
+            .map_err(|error| in_context("open", &path, &error))
+    }
+
+    /// The secret: the one that is given, or a new one, which is written down for clients that may read it.
+    pub(crate) fn secret(&self, given: Option<[u8; SECRET]>) -> io::Result<[u8; SECRET]> {
+        use io::Write as _;
+        if let Some(secret) = given {
+            return Ok(secret);
+        }
+        let secret = random()?;
+        self.create("secret")?.write_all(&secret)?;
+        Ok(secret)
+    }
+
+    /// Listens on the socket in the directory, and leaves this process in `afterwards`.
+    pub(crate) fn listen(&self, afterwards: &Path) -> io::Result<UnixListener> {
+        // From within, so that the path may be longer than the address of a socket.
+        change_directory_to(self.handle.as_fd())?;
+        let listener = UnixListener::bind("socket");
+        std::env::set_current_dir(afterwards).or_else(|_| std::env::set_current_dir("/"))?;
+        listener.map_err(|error| in_context("listen on", &self.join("socket"), &error))
+    }
+}
+
+fn in_context(what: &str, path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("failed to {what} {}: {error}", path.display()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_a_private_directory_of_our_own_is_taken() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("home");
+        let home = Home::open(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(home.join("spool-1-stdout"), b"old").unwrap();
+        home.clean();
+        assert!(!home.join("spool-1-stdout").exists());
+        assert_eq!(home.secret(Some([7; SECRET])).unwrap(), [7; SECRET]);
+        assert!(!home.join("secret").exists());
+        let secret = home.secret(None).unwrap();
+        assert_eq!(crate::settings::secret_in(&home.join("secret")), Some(secret));
+        assert_eq!(
+            fs::metadata(home.join("secret")).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        symlink(&path, base.path().join("link")).unwrap();
+        assert!(Home::open(&base.path().join("link")).is_err());
+        assert!(Home::open(&base.path().join("link/")).is_err());
+        fs::write(base.path().join("file"), b"").unwrap();
+        assert!(Home::open(&base.path().join("file")).is_err());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(Home::open(&path).unwrap_err().to_string().contains("chmod 700"));
+        if effective_user() != 0 {
+            assert!(Home::open(Path::new("/")).is_err());
+        }
+    }
+}

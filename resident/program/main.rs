@@ -1,0 +1,64 @@
+//! The resident: the program that runs inside a sandbox and owns what a command means there. The library of this package
+//! says how it is run.
+
+mod daemon;
+mod dial;
+mod home;
+mod init;
+mod resident;
+mod serve;
+mod settings;
+mod supervisor;
+mod system;
+#[path = "../src/wire/mod.rs"]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "shared with the library, which uses more of it"
+)]
+mod wire;
+
+use std::{env, ffi::OsString, process::ExitCode};
+
+use settings::{Arguments, Mode};
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    let result = match Arguments::parse(&arguments) {
+        Ok(Arguments {
+            mode: Mode::Version, ..
+        }) => {
+            println!("{}", version());
+            Ok(())
+        }
+        Ok(arguments) => match arguments.mode {
+            Mode::Init => init::run(&arguments),
+            Mode::Daemon => daemon::run(&arguments),
+            Mode::Serve => serve::run(&arguments),
+            Mode::Version => Ok(()),
+        },
+        Err(problem) => {
+            eprintln!("herm-resident: {problem}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("herm-resident: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Which program this is: its version, the protocol that it speaks, the system that it was built for.
+fn version() -> String {
+    format!(
+        "herm-resident {} protocol {} {}-{}",
+        env!("CARGO_PKG_VERSION"),
+        wire::VERSION,
+        env::consts::ARCH,
+        env::consts::OS
+    )
+}

@@ -1,0 +1,149 @@
+//! What the program is told by its arguments and variables.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    path::PathBuf,
+    time::Duration,
+};
+
+use crate::wire::proof::SECRET;
+
+/// The variable that a secret is given in, in hexadecimal.
+const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
+
+/// How long a daemon stays when nothing goes on, unless it is told.
+const IDLE: Duration = Duration::from_mins(15);
+
+const USAGE: &str = "usage: init [--dial DIR] [--dir DIR] [--idle SECONDS] | daemon DIR [--idle SECONDS] [--leash] | \
+                     serve DIR [--relay] [--text] [--idle SECONDS] | --version";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Init,
+    Daemon,
+    Serve,
+    Version,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) mode: Mode,
+    /// The resident's own directory.
+    pub(crate) directory: Option<PathBuf>,
+    /// Where clients make sockets to be dialled.
+    pub(crate) dial: Option<PathBuf>,
+    /// `None` stays for ever.
+    pub(crate) idle: Option<Duration>,
+    /// Whether it ends with whoever holds the other end of its standard input.
+    pub(crate) leash: bool,
+    pub(crate) relay: bool,
+    pub(crate) text: bool,
+}
+
+impl Arguments {
+    /// What arguments say.
+    pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, String> {
+        let mut rest = arguments.iter();
+        let mode = match rest.next().and_then(|mode| mode.to_str()) {
+            Some("init") => Mode::Init,
+            Some("daemon") => Mode::Daemon,
+            Some("serve") => Mode::Serve,
+            Some("--version") => Mode::Version,
+            _ => return Err(USAGE.into()),
+        };
+        let idle = Some(IDLE).filter(|_| mode != Mode::Init);
+        let mut parsed = Self { mode, directory: None, dial: None, idle, leash: false, relay: false, text: false };
+        while let Some(argument) = rest.next() {
+            let mut value = || rest.next().ok_or_else(|| format!("{} needs a value; {USAGE}", argument.display()));
+            match argument.to_str() {
+                Some("--dial") if mode == Mode::Init => parsed.dial = Some(value()?.into()),
+                Some("--dir") if mode == Mode::Init => parsed.directory = Some(value()?.into()),
+                Some("--idle") if mode != Mode::Version => parsed.idle = seconds(value()?)?,
+                Some("--leash") if mode == Mode::Daemon => parsed.leash = true,
+                Some("--relay") if mode == Mode::Serve => parsed.relay = true,
+                Some("--text") if mode == Mode::Serve => parsed.text = true,
+                _ if !argument.as_encoded_bytes().starts_with(b"-")
+                    && matches!(mode, Mode::Daemon | Mode::Serve)
+                    && parsed.directory.is_none() =>
+                {
+                    parsed.directory = Some(argument.into());
+                }
+                _ => return Err(format!("{} is not known here; {USAGE}", argument.display())),
+            }
+        }
+        if matches!(mode, Mode::Daemon | Mode::Serve) && parsed.directory.is_none() {
+            return Err(format!("the resident's directory is missing; {USAGE}"));
+        }
+        Ok(parsed)
+    }
+}
+
+/// A time; 0 is for ever.
+fn seconds(value: &OsStr) -> Result<Option<Duration>, String> {
+    let seconds = value.to_str().and_then(|value| value.parse().ok());
+    let seconds: u64 = seconds.ok_or_else(|| format!("{} is no number of seconds", value.display()))?;
+    Ok(Some(Duration::from_secs(seconds)).filter(|idle| !idle.is_zero()))
+}
+
+/// The variables of this process for commands, and the secret among them for the resident alone.
+pub(crate) fn environment() -> Result<(Vec<(OsString, OsString)>, Option<[u8; SECRET]>), String> {
+    let mut secret = None;
+    let mut variables = Vec::new();
+    for (name, value) in env::vars_os() {
+        if name == SECRET_VARIABLE {
+            let problem = || format!("{SECRET_VARIABLE} is not {SECRET} bytes in hexadecimal");
+            secret = Some(from_hexadecimal(value.as_encoded_bytes()).ok_or_else(problem)?);
+        } else {
+            variables.push((name, value));
+        }
+    }
+    Ok((variables, secret))
+}
+
+fn from_hexadecimal(text: &[u8]) -> Option<[u8; SECRET]> {
+    let text = std::str::from_utf8(text).ok().filter(|text| text.is_ascii() && text.len() == 2 * SECRET)?;
+    let mut bytes = [0; SECRET];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// The secret in a file.
+pub(crate) fn secret_in(path: &std::path::Path) -> Option<[u8; SECRET]> {
+    fs::read(path).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &str) -> Result<Arguments, String> {
+        let arguments: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
+        Arguments::parse(&arguments)
+    }
+
+    #[test]
+    fn arguments_are_read_or_refused() {
+        let serve = parse("serve /d --text --idle 5").unwrap();
+        assert_eq!((serve.mode, serve.text, serve.relay), (Mode::Serve, true, false));
+        assert_eq!((serve.directory, serve.idle), (Some("/d".into()), Some(Duration::from_secs(5))));
+        assert!(parse("daemon /d --leash").unwrap().leash);
+        assert_eq!(parse("init").unwrap().idle, None);
+        assert_eq!(parse("daemon /d --idle 0").unwrap().idle, None);
+        for wrong in ["", "other", "serve", "daemon", "init /d", "daemon /d --text", "serve /d /e", "serve /d --idle x", "serve /d --leash"]
+        {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_32_bytes_in_hexadecimal() {
+        assert_eq!(from_hexadecimal("0a".repeat(32).as_bytes()), Some([10; 32]));
+        for wrong in ["0a".repeat(31), "0a".repeat(33), "zz".repeat(32), "+1".repeat(32), "é".repeat(32)] {
+            assert_eq!(from_hexadecimal(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

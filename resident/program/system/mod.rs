@@ -1,0 +1,52 @@
+//! What the program asks of the system beyond the standard library. All `unsafe` of the program is in this module, behind
+//! functions that are safe to call.
+
+mod c;
+mod descriptor;
+mod epoll;
+mod process;
+mod signal;
+mod socket;
+mod spawn;
+
+use std::io;
+
+pub(crate) use descriptor::{
+    change_directory_to, close_all_but, enlarge_pipe, has_lost_other_end, lock, poll, replace,
+    set_nonblocking, splice,
+};
+pub(crate) use epoll::{Epoll, Interest, Ready};
+pub(crate) use process::{
+    Forked, Reaped, Status, effective_user, exit_now, fork, may_execute, new_session, reap, send_signal,
+    set_dumpable, set_name, set_umask, subreaper,
+};
+pub(crate) use signal::{Signals, number};
+pub(crate) use socket::{connect, directory_watch, large_buffer, message_pair, peer_user, random};
+pub(crate) use spawn::spawn;
+
+/// Error numbers of Linux that decide something here.
+pub(crate) mod errno {
+    pub(crate) const EPERM: i32 = 1;
+    pub(crate) const ENOENT: i32 = 2;
+    pub(crate) const E2BIG: i32 = 7;
+    pub(crate) const ENOEXEC: i32 = 8;
+    pub(crate) const EAGAIN: i32 = 11;
+    pub(crate) const ENOMEM: i32 = 12;
+    pub(crate) const EACCES: i32 = 13;
+    pub(crate) const ENOTDIR: i32 = 20;
+    pub(crate) const ENFILE: i32 = 23;
+    pub(crate) const EMFILE: i32 = 24;
+    pub(crate) const ETXTBSY: i32 = 26;
+    pub(crate) const ENOSPC: i32 = 28;
+    pub(crate) const ELOOP: i32 = 40;
+    pub(crate) const EDQUOT: i32 = 122;
+}
+
+/// The result of a C function that says -1 when it has failed.
+fn checked(result: std::ffi::c_int) -> io::Result<std::ffi::c_int> {
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
