@@ -32,8 +32,8 @@ use herm_protocol::{
 
 pub use beat::Beat;
 pub(crate) use condition::Without;
-pub use conversation::{Conversation, Listener};
 pub(crate) use conversation::shorten_line;
+pub use conversation::{Conversation, Listener};
 pub use failure::Failure;
 pub use host::processes_with;
 pub(crate) use ledger::Ledger;
