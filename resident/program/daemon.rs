@@ -58,7 +58,10 @@ fn wait_for_other(home: &Home) -> Result<(), Box<dyn Error>> {
     let end = Instant::now() + OTHER_LIMIT;
     while dial::connect(&home.join("socket")).is_none() {
         if Instant::now() > end {
-            let message = format!("another daemon has {} locked but does not listen; end it", home.path.display());
+            let message = format!(
+                "another daemon has {} locked but does not listen; end it",
+                home.path.display()
+            );
             return Err(message.into());
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -81,7 +84,10 @@ fn serve_in_background(
     }
     let log = home.open_file("log")?;
     log.set_len(0)?;
-    let leash = arguments.leash.then(|| io::stdin().as_fd().try_clone_to_owned()).transpose()?;
+    let leash = arguments
+        .leash
+        .then(|| io::stdin().as_fd().try_clone_to_owned())
+        .transpose()?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
     for (standard, by) in [(0, &null), (1, &null), (2, &log)] {
         replace(standard, by.as_fd())?;
@@ -99,7 +105,14 @@ fn serve_in_background(
         directory: Some(home.path.clone()),
         first_to_go: false,
     };
-    let setting = Setting { ground, secret, listener: Some(listener), dial: None, leash, idle: arguments.idle };
+    let setting = Setting {
+        ground,
+        secret,
+        listener: Some(listener),
+        dial: None,
+        leash,
+        idle: arguments.idle,
+    };
     let resident = Resident::new(setting)?;
     say(tell, READY)?;
     let result = resident.run();

@@ -28,6 +28,9 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// How long after a deadline and its grace the resident has to tell of the end.
 const LATE: Duration = Duration::from_secs(10);
 
+/// What is told when the outcome is known and some output is not.
+const LAST_OUTPUT: &str = "the last of the output could not be had from the resident";
+
 /// How a start went.
 pub(super) enum Begun {
     /// It runs, or could not be set up, which is told next.
@@ -84,6 +87,7 @@ impl Resident {
             ending: None,
             cancelled: false,
             limit,
+            asked_again: false,
             notice: None,
         };
         exec.follow(control).await
@@ -154,6 +158,8 @@ struct Exec<'a, O, I> {
     cancelled: bool,
     /// When the resident has broken its word.
     limit: Option<Instant>,
+    /// Whether the rest of the output was asked for once more, after its end.
+    asked_again: bool,
     /// What the caller should know besides.
     notice: Option<&'static str>,
 }
@@ -188,21 +194,34 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
                     self.feed.send(&self.connection, self.job, piece).await;
                     Ok(())
                 }
+                Next::Late if self.ending.is_some() && !self.asked_again => {
+                    self.asked_again = true;
+                    Err(())
+                }
                 Next::Late if self.ending.is_some() => {
-                    self.notice = Some("the last of the output was not handed over by the resident in time");
+                    self.notice = Some(LAST_OUTPUT);
                     break;
                 }
                 Next::Late => return Ok(self.broken_word()),
             };
-            if taken.is_err() {
-                losses += 1;
-                if losses > ATTEMPTS {
-                    let why = format!("the connection was lost {losses} times during one command");
-                    return Ok(lost(&Unreached::Away(why)));
+            if taken.is_ok() {
+                continue;
+            }
+            losses += 1;
+            let resumed = if losses > ATTEMPTS {
+                let why = format!("the connection was lost {losses} times during one command");
+                Err(Unreached::Away(why))
+            } else {
+                self.resume().await
+            };
+            match resumed {
+                Ok(()) => {}
+                // How it ended is known; only the rest of what it wrote is not.
+                Err(_) if self.ending.is_some() => {
+                    self.notice = Some(LAST_OUTPUT);
+                    break;
                 }
-                if let Err(why) = self.resume().await {
-                    return Ok(lost(&why));
-                }
+                Err(why) => return Ok(lost(&why)),
             }
         }
         self.finish().await
@@ -333,7 +352,9 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
             {
                 Ok((Reply::Started { .. }, mailbox)) => {
                     (self.connection, self.mailbox) = (connection, mailbox);
-                    if self.ending.is_none() {
+                    if self.ending.is_some() {
+                        self.limit = Some(Instant::now() + LATE);
+                    } else {
                         self.feed.again(&self.connection, job).await;
                     }
                     if self.cancelled {

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -16,6 +16,7 @@ use herm_protocol::{
         RemoveParams, WriteParams,
     },
     initialize::{InitializeParams, Initialized, Preflight},
+    job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::{Ledger, LedgerItem},
     sandbox::{
         CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxState,
@@ -27,16 +28,23 @@ use tokio::{
 };
 
 use super::{
-    check, declaration, environment, log::tell, open, preflight, run, run::Ground, sandbox::Sandbox,
-    shell::Shell,
+    Mode, check, declaration, environment, log::tell, open, preflight, residence::Residence, resident_run,
+    run, run::Ground, sandbox::Sandbox, shell::Shell,
 };
 use crate::{
     caller::{Control, Input, Output},
     files,
+    resident::{Binary, info},
 };
 
 /// How long an operation on files may take; a file system that hangs must not hang the caller.
 const FILE_LIMIT: Duration = Duration::from_mins(1);
+
+/// Bytes that one reading of a job's output gives when the caller does not say.
+const JOB_READ: u64 = 1024 * 1024;
+
+/// How long the processes of a job that is killed may take to end.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The local backend. Clones are the same backend.
 #[derive(Clone, Debug)]
@@ -44,6 +52,9 @@ pub struct LocalBackend(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    mode: Mode,
+    /// The resident's program, looked for once; the reason where there is none.
+    binary: OnceLock<Result<Binary, Error>>,
     ground: Ground,
     place: Mutex<Place>,
     sandboxes: Mutex<Sandboxes>,
@@ -66,11 +77,13 @@ impl LocalBackend {
     /// A backend that makes its sandboxes in the system's directory for temporary files, until `initialize` names
     /// another. It looks once for the shell and at this process's variables.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(mode: Mode) -> Self {
         let environment = environment::base(std::env::vars_os());
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
         let shell = search.and_then(|search| Shell::find(search));
         Self(Arc::new(Inner {
+            mode,
+            binary: OnceLock::new(),
             ground: Ground {
                 shell,
                 environment,
@@ -88,7 +101,7 @@ impl LocalBackend {
     #[must_use]
     pub fn declaration(&self) -> Initialized {
         let shell = self.0.ground.shell.as_ref();
-        declaration(shell.map_or("posix", |shell| shell.choice))
+        declaration(shell.map_or("posix", |shell| shell.choice), self.0.mode)
     }
 
     /// Runs a command to its end, as [`Adapter::run`] does, for a caller in this process.
@@ -100,10 +113,14 @@ impl LocalBackend {
         params: RunParams,
         output: impl Output,
         input: impl Input,
-        control: impl Control,
+        mut control: impl Control,
     ) -> Result<Finished, Error> {
-        check::command(&params)?;
+        check::command(&params, self.0.mode)?;
         let sandbox = self.sandbox(&params.sandbox)?;
+        if let Some(residence) = sandbox.residence() {
+            let ground = self.0.ground.clone();
+            return resident_run::run(&sandbox, residence, ground, params, output, input, &mut control).await;
+        }
         run::run(&sandbox, self.0.ground.clone(), params, output, input, control).await
     }
 
@@ -152,7 +169,7 @@ impl LocalBackend {
 
 impl Default for LocalBackend {
     fn default() -> Self {
-        Self::new()
+        Self::new(Mode::default())
     }
 }
 
@@ -170,6 +187,19 @@ async fn blocking<T: Send + 'static>(
         );
     };
     done.map_err(|error| Error::internal("work on files", error))?
+}
+
+/// Who keeps the jobs of a sandbox; in native mode nobody does.
+fn residence_of<'a>(sandbox: &'a Sandbox, what: &str) -> Result<&'a Residence, Error> {
+    sandbox.residence().ok_or_else(|| Error::unsupported(what))
+}
+
+/// The number that a job's id is.
+fn job_number(id: &str) -> Result<u64, Error> {
+    id.parse().map_err(|_| {
+        Error::new(ErrorKind::JobNotFound, id, format!("there is no job {id:?}"))
+            .with_fix("list the jobs of the sandbox; each says its id")
+    })
 }
 
 fn describe(sandbox: &Sandbox) -> SandboxInfo {
@@ -242,6 +272,54 @@ impl Adapter for LocalBackend {
             sandbox.check_there().map(|()| describe(&sandbox))
         })
         .await
+    }
+
+    async fn start_job(&self, params: RunParams) -> Result<JobStarted, Error> {
+        check::command(&params, self.0.mode)?;
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let residence = residence_of(&sandbox, "detach")?;
+        let job = resident_run::start_job(&sandbox, residence, self.0.ground.clone(), params).await?;
+        Ok(JobStarted { job })
+    }
+
+    async fn list_jobs(&self, params: JobListParams) -> Result<JobList, Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.list")?.resident;
+        let records = resident.jobs(&sandbox.id).await?;
+        let jobs = records.into_iter().map(info).collect::<Result<_, _>>()?;
+        Ok(JobList { jobs })
+    }
+
+    async fn read_job(&self, params: JobOutputParams) -> Result<JobOutput, Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.output")?.resident;
+        let (job, most) = (job_number(&params.job)?, params.max.unwrap_or(JOB_READ));
+        resident
+            .read_job(&sandbox.id, job, params.stream, params.from, most)
+            .await
+    }
+
+    async fn wait_job(&self, params: JobWaitParams) -> Result<JobInfo, Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.wait")?.resident;
+        let within = params.within_ms.map(Duration::from_millis);
+        resident
+            .wait_job(&sandbox.id, job_number(&params.job)?, within)
+            .await
+    }
+
+    async fn kill_job(&self, params: JobRef) -> Result<(), Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.kill")?.resident;
+        resident
+            .kill_job(&sandbox.id, job_number(&params.job)?, KILL_LIMIT)
+            .await
+    }
+
+    async fn forget_job(&self, params: JobRef) -> Result<(), Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.forget")?.resident;
+        resident.forget_job(&sandbox.id, job_number(&params.job)?).await
     }
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
@@ -338,6 +416,25 @@ impl Adapter for LocalBackend {
 }
 
 impl LocalBackend {
+    /// The sandbox with its resident, in resident mode. A failure leaves nothing of the sandbox.
+    async fn inhabited(&self, sandbox: Sandbox) -> Result<Sandbox, Error> {
+        if self.0.mode == Mode::Native {
+            return Ok(sandbox);
+        }
+        let directory = sandbox.directory.join("resident");
+        let started = match self.0.binary.get_or_init(Binary::find) {
+            Ok(binary) => Residence::start(binary, &directory, &self.0.ground.environment).await,
+            Err(error) => Err(error.clone()),
+        };
+        match started {
+            Ok(residence) => Ok(sandbox.with_residence(residence)),
+            Err(error) => {
+                sandbox.close().await?;
+                Err(error)
+            }
+        }
+    }
+
     /// Opens a sandbox, as [`Adapter::open`] does, for a caller in this process.
     ///
     /// # Errors
@@ -353,7 +450,8 @@ impl LocalBackend {
             }
         })
         .await?;
-        let opened = open::opened(&sandbox);
+        let sandbox = self.inhabited(sandbox).await?;
+        let opened = open::opened(&sandbox, self.0.mode);
         let sandbox = Arc::new(sandbox);
         let refused = {
             let mut sandboxes = self.sandboxes();

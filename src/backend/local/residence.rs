@@ -19,7 +19,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::environment::Environment;
+use super::{
+    environment::Environment,
+    process_table::{self, Process},
+};
 use crate::{
     files::remove_tree,
     resident::{Binary, Channel, Dial, DialError, Resident, Secret, Settings, place},
@@ -49,13 +52,29 @@ pub(super) struct Residence {
 
 impl Residence {
     /// Starts a resident in a directory that is made for it. A failure leaves nothing.
-    pub(super) async fn start(binary: &Binary, directory: &Path, environment: &Environment) -> Result<Self, Error> {
+    pub(super) async fn start(
+        binary: &Binary,
+        directory: &Path,
+        environment: &Environment,
+    ) -> Result<Self, Error> {
         let started = start(binary, directory, environment).await;
         if started.is_err() {
             // What could not be removed is told with the failure of the whole opening.
             let _ = remove_tree(directory);
         }
         started
+    }
+
+    /// The resident itself and every live process below it.
+    pub(super) async fn processes(&self) -> Vec<Process> {
+        let Ok(welcome) = self.resident.reach().await else {
+            return Vec::new();
+        };
+        let Ok(pid) = i32::try_from(welcome.pid) else {
+            return Vec::new();
+        };
+        let looked = tokio::task::spawn_blocking(move || process_table::tree(pid)).await;
+        looked.ok().and_then(Result::ok).unwrap_or_default()
     }
 
     /// Ends everything that runs, then the resident.
@@ -67,7 +86,8 @@ impl Residence {
         drop(self.leash.lock().unwrap_or_else(PoisonError::into_inner).take());
         ended.map_err(|error| {
             let directory = self.directory.to_string_lossy();
-            let message = format!("the resident in {directory} did not end what runs in the sandbox: {error}");
+            let message =
+                format!("the resident in {directory} did not end what runs in the sandbox: {error}");
             Error::new(ErrorKind::TimedOut, directory.clone(), message)
                 .with_fix("see what its processes wait for, and close again")
         })
@@ -106,7 +126,11 @@ async fn start(binary: &Binary, directory: &Path, environment: &Environment) -> 
     // It returns when the daemon that it has put into the background listens.
     let output = match timeout(START, child.wait_with_output()).await {
         Ok(output) => output.map_err(failed)?,
-        Err(_) => return Err(failed(io::Error::other(format!("it does not listen within {START:?}")))),
+        Err(_) => {
+            return Err(failed(io::Error::other(format!(
+                "it does not listen within {START:?}"
+            ))));
+        }
     };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -138,13 +162,15 @@ struct SocketDial {
 impl Dial for SocketDial {
     async fn dial(&self) -> Result<Channel, DialError> {
         let (socket, _link) = short(&self.socket).map_err(DialError::Unreachable)?;
-        let stream = UnixStream::connect(&socket).await.map_err(|error| match error.kind() {
-            // Nobody listens: the socket is there as long as its resident is.
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                DialError::Gone(format!("nobody listens at {}: {error}", self.socket.display()))
-            }
-            _ => DialError::Unreachable(error),
-        })?;
+        let stream = UnixStream::connect(&socket)
+            .await
+            .map_err(|error| match error.kind() {
+                // Nobody listens: the socket is there as long as its resident is.
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                    DialError::Gone(format!("nobody listens at {}: {error}", self.socket.display()))
+                }
+                _ => DialError::Unreachable(error),
+            })?;
         let (input, output) = stream.into_split();
         Ok(Channel {
             input: Box::new(input),
@@ -166,6 +192,8 @@ fn short(socket: &Path) -> io::Result<(PathBuf, Option<fs::File>)> {
     use std::os::fd::AsRawFd as _;
     let directory = fs::File::open(socket.parent().unwrap_or(Path::new("/")))?;
     let name = socket.file_name().unwrap_or(OsStr::from_bytes(b"socket"));
-    let path = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
+    let path = Path::new("/proc/self/fd")
+        .join(directory.as_raw_fd().to_string())
+        .join(name);
     Ok((path, Some(directory)))
 }

@@ -3,7 +3,7 @@
 use std::{os::unix::ffi::OsStringExt as _, sync::Arc};
 
 use herm_protocol::{
-    Error, ErrorKind, Finished,
+    ByteString, Error, ErrorKind, Finished,
     exec::{Command, RunParams, Stdin},
 };
 use herm_resident::wire::{Command as WireCommand, Start, Stdin as WireStdin};
@@ -98,11 +98,13 @@ async fn heal(sandbox: &Arc<Sandbox>, params: &RunParams) -> Option<String> {
 }
 
 fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Start, Error> {
-    let cwd = params.cwd.map_or_else(|| sandbox.cwd.clone(), |cwd| sandbox.resolve(&cwd));
+    let cwd = params
+        .cwd
+        .map_or_else(|| sandbox.cwd.clone(), |cwd| sandbox.resolve(&cwd));
     let shown_cwd = logical(&cwd).unwrap_or_else(|_| cwd.clone());
     let environment = environment::of_exec(ground.environment, &sandbox.env, &params.env, &shown_cwd);
     let command = match params.command {
-        Command::Argv(words) => WireCommand::Argv(words.into_iter().map(Into::into).collect()),
+        Command::Argv(words) => WireCommand::Argv(words.into_iter().map(ByteString::into_bytes).collect()),
         Command::Shell(text) => WireCommand::Shell {
             shell: Vec::new(),
             text: text.into_bytes(),

@@ -143,7 +143,7 @@ impl Preparation {
 }
 
 /// The directory as `PWD` may name it: without `.` and `..` (POSIX, environment variables).
-fn logical(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn logical(path: &Path) -> io::Result<PathBuf> {
     if path.components().any(|part| part == Component::ParentDir) {
         return path.canonicalize();
     }

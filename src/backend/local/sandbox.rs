@@ -13,7 +13,7 @@ use std::{
 use herm_protocol::{ByteString, Error, ErrorKind, exec::Outcome, sandbox::Variable};
 use tokio::sync::watch;
 
-use super::{group::Group, guard::Held, process_table::Process};
+use super::{group::Group, guard::Held, process_table::Process, residence::Residence};
 use crate::files::remove_tree;
 
 /// How long a close waits until everything of the sandbox is gone.
@@ -29,6 +29,8 @@ pub(super) struct Sandbox {
     pub(super) cwd: PathBuf,
     /// Variables of every command.
     pub(super) env: Vec<Variable>,
+    /// Who runs its commands, unless this process does so itself.
+    residence: Option<Residence>,
     activity: watch::Sender<Activity>,
     groups: Mutex<Vec<Weak<Group>>>,
     texts: AtomicU64,
@@ -51,11 +53,23 @@ impl Sandbox {
             directory,
             cwd,
             env,
+            residence: None,
             activity: watch::Sender::default(),
             groups: Mutex::default(),
             texts: AtomicU64::default(),
             held: Mutex::new(Some(held)),
         }
+    }
+
+    /// The same with a resident that runs its commands.
+    pub(super) fn with_residence(mut self, residence: Residence) -> Self {
+        self.residence = Some(residence);
+        self
+    }
+
+    /// Who runs its commands, unless this process does so itself.
+    pub(super) fn residence(&self) -> Option<&Residence> {
+        self.residence.as_ref()
     }
 
     /// The directory of the sandbox's own that commands start in unless another was asked for.
@@ -116,6 +130,9 @@ impl Sandbox {
 
     /// Every live process of the sandbox.
     pub(super) async fn processes(&self) -> Vec<Process> {
+        if let Some(residence) = &self.residence {
+            return residence.processes().await;
+        }
         let groups: Vec<_> = self.lock_groups().iter().filter_map(Weak::upgrade).collect();
         let mut processes = Vec::new();
         for group in groups {
@@ -130,6 +147,9 @@ impl Sandbox {
     /// When something could not be ended or removed; closing again tries again.
     pub(super) async fn close(&self) -> Result<(), Error> {
         self.activity.send_modify(|activity| activity.closing = true);
+        if let Some(residence) = &self.residence {
+            residence.end().await?;
+        }
         let mut activity = self.activity.subscribe();
         let empty = activity.wait_for(|activity| activity.inside == 0);
         if tokio::time::timeout(CLOSE_LIMIT, empty).await.is_err() {
