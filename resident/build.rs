@@ -56,10 +56,12 @@ fn variable(name: &str) -> OsString {
 
 fn embed(table: &mut String, architecture: &str, program: &Path) {
     let Ok(bytes) = fs::read(program) else { return };
-    let digest = sha256::sha256(&bytes).iter().fold(String::new(), |mut digest, byte| {
-        let _ = write!(digest, "{byte:02x}");
-        digest
-    });
+    let digest = sha256::sha256(&bytes)
+        .iter()
+        .fold(String::new(), |mut digest, byte| {
+            let _ = write!(digest, "{byte:02x}");
+            digest
+        });
     let path = program.display().to_string();
     let _ = writeln!(
         table,
@@ -102,10 +104,33 @@ fn compile(candidate: &str, is_target: bool, is_own: bool, program: &Path) -> Re
     let mut command = Command::new(&rustc);
     command
         .arg(root.join("program/main.rs"))
-        .args(["--crate-name", "herm_resident_program", "--crate-type", "bin", "--edition", "2024"])
+        .args([
+            "--crate-name",
+            "herm_resident_program",
+            "--crate-type",
+            "bin",
+            "--edition",
+            "2024",
+        ])
         .args(["--target", candidate, "--cap-lints", "allow"])
-        .args(["-C", "target-feature=+crt-static", "-C", "panic=abort", "-C", "opt-level=s"])
-        .args(["-C", "lto=fat", "-C", "codegen-units=1", "-C", "strip=symbols", "-C", "relocation-model=static"])
+        .args([
+            "-C",
+            "target-feature=+crt-static",
+            "-C",
+            "panic=abort",
+            "-C",
+            "opt-level=s",
+        ])
+        .args([
+            "-C",
+            "lto=fat",
+            "-C",
+            "codegen-units=1",
+            "-C",
+            "strip=symbols",
+            "-C",
+            "relocation-model=static",
+        ])
         .arg(format!("--remap-path-prefix={}=herm-resident", root.display()))
         .arg("-o")
         .arg(program);
@@ -114,19 +139,32 @@ fn compile(candidate: &str, is_target: bool, is_own: bool, program: &Path) -> Re
         command.arg("-C").arg(joined("linker=", &linker));
     } else if !is_own {
         let architecture = candidate.split('-').next().unwrap_or_default();
-        command.arg("-C").arg(format!("linker={architecture}-linux-gnu-gcc"));
+        command
+            .arg("-C")
+            .arg(format!("linker={architecture}-linux-gnu-gcc"));
     }
-    let output = command.output().map_err(|error| format!("failed to run {}: {error}", rustc.display()))?;
+    let output = command
+        .output()
+        .map_err(|error| format!("failed to run {}: {error}", rustc.display()))?;
     if !output.status.success() {
         let log = String::from_utf8_lossy(&output.stderr).into_owned();
-        let shown: Vec<_> = log.lines().filter(|line| !line.trim().is_empty()).take(12).collect();
+        let shown: Vec<_> = log
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .take(12)
+            .collect();
         return Err(shown.join(" | "));
     }
-    let bytes = fs::read(program).map_err(|error| format!("failed to read {}: {error}", program.display()))?;
+    let bytes =
+        fs::read(program).map_err(|error| format!("failed to read {}: {error}", program.display()))?;
     match asks_for_a_loader(&bytes) {
         Some(false) => Ok(()),
-        Some(true) => Err(format!("what was linked for {candidate} asks for a dynamic loader")),
-        None => Err(format!("what was linked for {candidate} is not a 64-bit ELF file")),
+        Some(true) => Err(format!(
+            "what was linked for {candidate} asks for a dynamic loader"
+        )),
+        None => Err(format!(
+            "what was linked for {candidate} is not a 64-bit ELF file"
+        )),
     }
 }
 
@@ -141,7 +179,9 @@ fn joined(prefix: &str, value: &std::ffi::OsStr) -> OsString {
 fn asks_for_a_loader(elf: &[u8]) -> Option<bool> {
     let number = |at: usize, length: usize| -> Option<usize> {
         let bytes = elf.get(at..at + length)?;
-        bytes.iter().rev().try_fold(0_usize, |number, byte| number.checked_mul(256)?.checked_add((*byte).into()))
+        bytes.iter().rev().try_fold(0_usize, |number, byte| {
+            number.checked_mul(256)?.checked_add((*byte).into())
+        })
     };
     if !elf.starts_with(b"\x7fELF\x02\x01") {
         return None;

@@ -4,7 +4,7 @@ use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io,
     os::{
-        fd::AsFd as _,
+        fd::{AsFd as _, AsRawFd as _, RawFd},
         unix::{
             fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
             net::UnixListener,
@@ -41,19 +41,33 @@ impl Home {
             }
             _ => {}
         }
-        let handle = OpenOptions::new().read(true).custom_flags(DIRECTORY | NO_FOLLOW).open(&path);
-        let handle = handle.map_err(|error| in_context("open, as a directory and no link,", &path, &error))?;
+        let handle = OpenOptions::new()
+            .read(true)
+            .custom_flags(DIRECTORY | NO_FOLLOW)
+            .open(&path);
+        let handle =
+            handle.map_err(|error| in_context("open, as a directory and no link,", &path, &error))?;
         let metadata = handle.metadata()?;
         let shown = path.display();
         if metadata.uid() != effective_user() {
-            let message = format!("{shown} belongs to user {}, not to this one; name another", metadata.uid());
+            let message = format!(
+                "{shown} belongs to user {}, not to this one; name another",
+                metadata.uid()
+            );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         if metadata.mode() & 0o077 != 0 {
-            let message = format!("{shown} lets others in (mode {:o}); chmod 700 it", metadata.mode() & 0o777);
+            let message = format!(
+                "{shown} lets others in (mode {:o}); chmod 700 it",
+                metadata.mode() & 0o777
+            );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         Ok(Self { path, handle })
+    }
+
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.handle.as_raw_fd()
     }
 
     pub(crate) fn join(&self, name: &str) -> PathBuf {
@@ -66,7 +80,10 @@ impl Home {
         for entry in entries {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if LEFT_BEHIND.iter().any(|prefix| name.starts_with(prefix)) || name == "socket" || name == "secret" {
+            if LEFT_BEHIND.iter().any(|prefix| name.starts_with(prefix))
+                || name == "socket"
+                || name == "secret"
+            {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -76,7 +93,11 @@ impl Home {
     pub(crate) fn create(&self, name: &str) -> io::Result<File> {
         let path = self.join(name);
         let _ = fs::remove_file(&path);
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path);
         file.map_err(|error| in_context("make", &path, &error))
     }
 
@@ -84,8 +105,15 @@ impl Home {
     pub(crate) fn open_file(&self, name: &str) -> io::Result<File> {
         let path = self.join(name);
         let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true).mode(0o600).custom_flags(NO_FOLLOW);
-        options.open(&path).map_err(|error| in_context("open", &path, &error))
+        options
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(NO_FOLLOW);
+        options
+            .open(&path)
+            .map_err(|error| in_context("open", &path, &error))
     }
 
     /// The secret: the one that is given, or a new one, which is written down for clients that may read it.
@@ -110,7 +138,10 @@ impl Home {
 }
 
 fn in_context(what: &str, path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("failed to {what} {}: {error}", path.display()))
+    io::Error::new(
+        error.kind(),
+        format!("failed to {what} {}: {error}", path.display()),
+    )
 }
 
 #[cfg(test)]
@@ -132,7 +163,10 @@ mod tests {
         assert!(!home.join("secret").exists());
         let secret = home.secret(None).unwrap();
         assert_eq!(crate::settings::secret_in(&home.join("secret")), Some(secret));
-        assert_eq!(fs::metadata(home.join("secret")).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(home.join("secret")).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         symlink(&path, base.path().join("link")).unwrap();
         assert!(Home::open(&base.path().join("link")).is_err());
         assert!(Home::open(&base.path().join("link/")).is_err());

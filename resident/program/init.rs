@@ -24,7 +24,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let (secret, listener) = match (&home, &arguments.directory) {
         (Some(home), Some(_)) => (home.secret(given)?, Some(home.listen(&cwd)?)),
         _ => {
-            let problem = "no client could prove itself: set HERM_RESIDENT_SECRET, or name a directory with --dir";
+            let problem =
+                "no client could prove itself: set HERM_RESIDENT_SECRET, or name a directory with --dir";
             (given.ok_or(problem)?, None)
         }
     };
@@ -37,7 +38,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         first_to_go: true,
     };
     let dial = arguments.dial.clone();
-    Resident::new(Setting { ground, secret, listener, dial, idle: arguments.idle })?.run()?;
+    Resident::new(Setting {
+        ground,
+        secret,
+        listener,
+        dial,
+        idle: arguments.idle,
+    })?
+    .run()?;
     if let Some(home) = &home {
         home.clean();
     }

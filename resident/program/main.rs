@@ -11,7 +11,12 @@ mod settings;
 mod supervisor;
 mod system;
 #[path = "../src/wire/mod.rs"]
-#[expect(dead_code, unreachable_pub, unused_imports, reason = "shared with the library, which uses more of it")]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "shared with the library, which uses more of it"
+)]
 mod wire;
 
 use std::{env, ffi::OsString, process::ExitCode};
@@ -21,7 +26,9 @@ use settings::{Arguments, Mode};
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let result = match Arguments::parse(&arguments) {
-        Ok(Arguments { mode: Mode::Version, .. }) => {
+        Ok(Arguments {
+            mode: Mode::Version, ..
+        }) => {
             println!("{}", version());
             Ok(())
         }

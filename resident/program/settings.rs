@@ -52,9 +52,19 @@ impl Arguments {
             _ => return Err(USAGE.into()),
         };
         let idle = Some(IDLE).filter(|_| mode != Mode::Init);
-        let mut parsed = Self { mode, directory: None, dial: None, idle, relay: false, text: false };
+        let mut parsed = Self {
+            mode,
+            directory: None,
+            dial: None,
+            idle,
+            relay: false,
+            text: false,
+        };
         while let Some(argument) = rest.next() {
-            let mut value = || rest.next().ok_or_else(|| format!("{} needs a value; {USAGE}", argument.display()));
+            let mut value = || {
+                rest.next()
+                    .ok_or_else(|| format!("{} needs a value; {USAGE}", argument.display()))
+            };
             match argument.to_str() {
                 Some("--dial") if mode == Mode::Init => parsed.dial = Some(value()?.into()),
                 Some("--dir") if mode == Mode::Init => parsed.directory = Some(value()?.into()),
@@ -100,7 +110,9 @@ pub(crate) fn environment() -> Result<(Vec<(OsString, OsString)>, Option<[u8; SE
 }
 
 fn from_hexadecimal(text: &[u8]) -> Option<[u8; SECRET]> {
-    let text = std::str::from_utf8(text).ok().filter(|text| text.is_ascii() && text.len() == 2 * SECRET)?;
+    let text = std::str::from_utf8(text)
+        .ok()
+        .filter(|text| text.is_ascii() && text.len() == 2 * SECRET)?;
     let mut bytes = [0; SECRET];
     for (index, byte) in bytes.iter_mut().enumerate() {
         *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
@@ -126,11 +138,22 @@ mod tests {
     fn arguments_are_read_or_refused() {
         let serve = parse("serve /d --text --idle 5").unwrap();
         assert_eq!((serve.mode, serve.text, serve.relay), (Mode::Serve, true, false));
-        assert_eq!((serve.directory, serve.idle), (Some("/d".into()), Some(Duration::from_secs(5))));
+        assert_eq!(
+            (serve.directory, serve.idle),
+            (Some("/d".into()), Some(Duration::from_secs(5)))
+        );
         assert_eq!(parse("init").unwrap().idle, None);
         assert_eq!(parse("daemon /d --idle 0").unwrap().idle, None);
-        for wrong in ["", "other", "serve", "daemon", "init /d", "daemon /d --text", "serve /d /e", "serve /d --idle x"]
-        {
+        for wrong in [
+            "",
+            "other",
+            "serve",
+            "daemon",
+            "init /d",
+            "daemon /d --text",
+            "serve /d /e",
+            "serve /d --idle x",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
@@ -138,7 +161,13 @@ mod tests {
     #[test]
     fn a_secret_is_32_bytes_in_hexadecimal() {
         assert_eq!(from_hexadecimal("0a".repeat(32).as_bytes()), Some([10; 32]));
-        for wrong in ["0a".repeat(31), "0a".repeat(33), "zz".repeat(32), "+1".repeat(32), "é".repeat(32)] {
+        for wrong in [
+            "0a".repeat(31),
+            "0a".repeat(33),
+            "zz".repeat(32),
+            "+1".repeat(32),
+            "é".repeat(32),
+        ] {
             assert_eq!(from_hexadecimal(wrong.as_bytes()), None, "{wrong}");
         }
     }

@@ -89,7 +89,9 @@ mod tests {
         let binary = binary_for(std::env::consts::ARCH).expect("it could be linked");
         assert_eq!(BINARY, Some(binary.bytes));
         assert!(binary.bytes.len() <= 1_500_000, "{} bytes", binary.bytes.len());
-        let digest = wire::sha256(binary.bytes).map(|byte| format!("{byte:02x}")).concat();
+        let digest = wire::sha256(binary.bytes)
+            .map(|byte| format!("{byte:02x}"))
+            .concat();
         assert_eq!(DIGEST, Some(digest.as_str()));
     }
 }

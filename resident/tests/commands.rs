@@ -5,8 +5,8 @@ mod support;
 use std::time::{Duration, Instant};
 
 use herm_resident::wire::{
-    Command, Ending, ErrorKind, Outcome, Reply, Request, STDIN_WINDOW, SetupFailure, SignalCause, Start, Stdin, Stream,
-    sha256,
+    Command, Ending, ErrorKind, Outcome, Reply, Request, STDIN_WINDOW, SetupFailure, SignalCause, Start,
+    Stdin, Stream, sha256,
 };
 use support::{Resident, argv, quiet, request_id, shell, with_input};
 
@@ -17,8 +17,14 @@ fn a_command_is_told_as_it_was() {
     let ran = client.shell("echo out; echo err >&2; exit 7");
     ran.assert_exited(7);
     assert_eq!((ran.out().as_str(), ran.err().as_str()), ("out\n", "err\n"));
-    assert!(ran.ending.notices.is_empty() && !ran.ending.left_behind, "{ran:?}");
-    let merged = client.run(Start { merged: true, ..shell("echo 1; echo 2 >&2; echo 3") });
+    assert!(
+        ran.ending.notices.is_empty() && !ran.ending.left_behind,
+        "{ran:?}"
+    );
+    let merged = client.run(Start {
+        merged: true,
+        ..shell("echo 1; echo 2 >&2; echo 3")
+    });
     assert_eq!((merged.out().as_str(), merged.err().as_str()), ("1\n2\n3\n", ""));
     for code in [0, 1, 2, 124, 126, 127, 137, 255] {
         client.shell(&format!("exit {code}")).assert_exited(code);
@@ -33,7 +39,13 @@ fn a_command_is_told_as_it_was() {
     client.shell("if then").assert_exited(2);
     for number in [6, 9, 15] {
         let ran = client.shell(&format!("kill -{number} $$"));
-        assert_eq!(ran.ending.outcome, Outcome::Signaled { number, cause: SignalCause::Unknown });
+        assert_eq!(
+            ran.ending.outcome,
+            Outcome::Signaled {
+                number,
+                cause: SignalCause::Unknown
+            }
+        );
     }
     assert_eq!(client.list(), []);
 }
@@ -44,9 +56,15 @@ fn line_numbers_and_names_are_those_of_the_text() {
     let mut client = resident.client();
     let ran = client.shell("echo $LINENO $0\necho $LINENO\ntrap 'echo bye' EXIT");
     assert_eq!(ran.out(), "1 bash\n2\nbye\n");
-    let posix = Command::Shell { shell: b"sh".to_vec(), text: b"echo $0".to_vec() };
+    let posix = Command::Shell {
+        shell: b"sh".to_vec(),
+        text: b"echo $0".to_vec(),
+    };
     assert_eq!(client.run(Start::new(request_id(), posix)).out(), "sh\n");
-    let long = format!("echo $LINENO $0\n#{}\necho $LINENO; exit 4", "x".repeat(3_000_000));
+    let long = format!(
+        "echo $LINENO $0\n#{}\necho $LINENO; exit 4",
+        "x".repeat(3_000_000)
+    );
     let ran = client.shell(&long);
     ran.assert_exited(4);
     assert_eq!(ran.out(), "1 bash\n3\n");
@@ -55,7 +73,9 @@ fn line_numbers_and_names_are_those_of_the_text() {
         assert_eq!(client.shell(&text).out(), "yes\n", "{length}");
     }
     let left = std::fs::read_dir(resident.directory()).unwrap();
-    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let left: Vec<_> = left
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     assert!(!left.iter().any(|name| name.starts_with("text-")), "{left:?}");
 }
 
@@ -72,14 +92,35 @@ fn what_cannot_be_set_up_is_said_and_runs_nothing() {
     };
     let file = resident.scratch().join("file");
     std::fs::write(&file, b"no program").unwrap();
-    let at = |path: &str| Start { cwd: Some(path.into()), ..shell("echo ran") };
+    let at = |path: &str| Start {
+        cwd: Some(path.into()),
+        ..shell("echo ran")
+    };
     assert_eq!(kind(at("/does/not/exist")), Some(SetupFailure::CwdNotFound));
-    assert_eq!(kind(at(file.to_str().unwrap())), Some(SetupFailure::CwdNotADirectory));
-    assert_eq!(kind(argv(&["no-such-program"])), Some(SetupFailure::ProgramNotFound));
-    assert_eq!(kind(argv(&["/no/such/program"])), Some(SetupFailure::ProgramNotFound));
-    assert_eq!(kind(argv(&[file.to_str().unwrap()])), Some(SetupFailure::ProgramDenied));
-    let shell = Command::Shell { shell: b"no-such-shell".to_vec(), text: b"true".to_vec() };
-    assert_eq!(kind(Start::new(request_id(), shell)), Some(SetupFailure::ShellNotFound));
+    assert_eq!(
+        kind(at(file.to_str().unwrap())),
+        Some(SetupFailure::CwdNotADirectory)
+    );
+    assert_eq!(
+        kind(argv(&["no-such-program"])),
+        Some(SetupFailure::ProgramNotFound)
+    );
+    assert_eq!(
+        kind(argv(&["/no/such/program"])),
+        Some(SetupFailure::ProgramNotFound)
+    );
+    assert_eq!(
+        kind(argv(&[file.to_str().unwrap()])),
+        Some(SetupFailure::ProgramDenied)
+    );
+    let shell = Command::Shell {
+        shell: b"no-such-shell".to_vec(),
+        text: b"true".to_vec(),
+    };
+    assert_eq!(
+        kind(Start::new(request_id(), shell)),
+        Some(SetupFailure::ShellNotFound)
+    );
     let long = "x".repeat(200_000);
     assert_eq!(kind(argv(&["true", &long])), Some(SetupFailure::ArgumentsTooLong));
     assert_eq!(kind(argv(&["true"])), None);
@@ -89,21 +130,34 @@ fn what_cannot_be_set_up_is_said_and_runs_nothing() {
 fn what_can_never_be_is_refused() {
     let resident = Resident::start();
     let mut client = resident.client();
-    let mut refused = |start: Start| {
-        match client.ask(|call| Request::Start { call, start: Box::new(start) }) {
-            Reply::Error { error, .. } => error.kind,
-            other => panic!("accepted: {other:?}"),
-        }
+    let mut refused = |start: Start| match client.ask(|call| Request::Start {
+        call,
+        start: Box::new(start),
+    }) {
+        Reply::Error { error, .. } => error.kind,
+        other => panic!("accepted: {other:?}"),
     };
     for start in [
         argv(&[]),
         argv(&[""]),
         argv(&["true", "a\0b"]),
         shell("echo \0"),
-        Start { cwd: Some(Vec::new()), ..shell("true") },
-        Start { env: vec![(b"A=B".to_vec(), Vec::new())], ..shell("true") },
-        Start { env: vec![(Vec::new(), Vec::new())], ..shell("true") },
-        Start { env: vec![(b"A".to_vec(), b"\0".to_vec())], ..shell("true") },
+        Start {
+            cwd: Some(Vec::new()),
+            ..shell("true")
+        },
+        Start {
+            env: vec![(b"A=B".to_vec(), Vec::new())],
+            ..shell("true")
+        },
+        Start {
+            env: vec![(Vec::new(), Vec::new())],
+            ..shell("true")
+        },
+        Start {
+            env: vec![(b"A".to_vec(), b"\0".to_vec())],
+            ..shell("true")
+        },
     ] {
         assert_eq!(refused(start), ErrorKind::InvalidArgument);
     }
@@ -113,22 +167,45 @@ fn what_can_never_be_is_refused() {
 #[test]
 fn a_command_starts_where_and_with_what_it_was_told() {
     let resident = Resident::prepare();
-    let started = quiet(&mut resident.daemon()).env("HERM_TEST_BASE", "base").env("OLDPWD", "/old").status();
+    let started = quiet(&mut resident.daemon())
+        .env("HERM_TEST_BASE", "base")
+        .env("OLDPWD", "/old")
+        .status();
     assert!(started.unwrap().success());
     let mut client = resident.client();
-    for name in ["with a space", "it's \"quoted\"", "$HOME", "two\nlines", "-rf", "grün"] {
+    for name in [
+        "with a space",
+        "it's \"quoted\"",
+        "$HOME",
+        "two\nlines",
+        "-rf",
+        "grün",
+    ] {
         let path = resident.scratch().join(name);
         std::fs::create_dir(&path).unwrap();
         let cwd = Some(path.as_os_str().as_encoded_bytes().to_vec());
-        let ran = client.run(Start { cwd, ..shell("pwd; echo \"$PWD\"") });
+        let ran = client.run(Start {
+            cwd,
+            ..shell("pwd; echo \"$PWD\"")
+        });
         assert_eq!(ran.out(), format!("{0}\n{0}\n", path.display()));
     }
     let env = vec![(b"HERM_TEST_EXEC".to_vec(), b"a\n=\xff'\"$x".to_vec())];
-    let ran = client.run(Start { env, ..shell("printf %s \"$HERM_TEST_EXEC\"; echo; echo $HERM_TEST_BASE-$OLDPWD") });
+    let ran = client.run(Start {
+        env,
+        ..shell("printf %s \"$HERM_TEST_EXEC\"; echo; echo $HERM_TEST_BASE-$OLDPWD")
+    });
     assert_eq!(ran.output[0], b"a\n=\xff'\"$x\nbase-\n");
-    let clear = Start { clear_env: true, env: vec![(b"A".to_vec(), b"1".to_vec())], ..argv(&["/usr/bin/env"]) };
+    let clear = Start {
+        clear_env: true,
+        env: vec![(b"A".to_vec(), b"1".to_vec())],
+        ..argv(&["/usr/bin/env"])
+    };
     assert_eq!(client.run(clear).out(), "A=1\nPWD=/\n");
-    let masked = client.run(Start { umask: Some(0o027), ..shell("umask") });
+    let masked = client.run(Start {
+        umask: Some(0o027),
+        ..shell("umask")
+    });
     assert_eq!(masked.out(), "0027\n");
     assert_eq!(client.shell("umask").out(), "0077\n");
 }
@@ -142,13 +219,21 @@ fn a_command_has_a_session_and_descriptors_of_its_own() {
     let lines: Vec<_> = ran.out().lines().map(str::to_owned).collect();
     // Three standard ones, and the one that lists them.
     assert_eq!(lines[..2], ["4", "leads"], "{ran:?}");
-    assert_eq!(lines[2..], ["SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000"]);
+    assert_eq!(
+        lines[2..],
+        ["SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000"]
+    );
     let mut two = argv(&["cat"]);
     two.stdin = Stdin::Stream;
     let held = client.start(two);
     // A command that starts now must not hold the other's input open.
     let sleeper = client.start(shell("sleep 100"));
-    client.send(&Request::Stdin { job: held, offset: 0, data: Vec::new(), eof: true });
+    client.send(&Request::Stdin {
+        job: held,
+        offset: 0,
+        data: Vec::new(),
+        eof: true,
+    });
     assert_eq!(client.wait(held).outcome, Outcome::Exited { code: 0 });
     client.ask(|call| Request::Cancel { call, job: sleeper });
     assert_eq!(client.wait(sleeper).outcome, Outcome::Cancelled);
@@ -162,8 +247,15 @@ fn input_arrives_whole_and_ends() {
     assert_eq!(client.run(with_input(shell("wc -c"), b"")).out().trim(), "0");
     let every: Vec<u8> = (0..=255).collect();
     assert_eq!(client.run(with_input(argv(&["cat"]), &every)).output[0], every);
-    client.run(with_input(shell("exit 3"), &vec![b'x'; 1 << 20])).assert_exited(3);
-    client.run(with_input(shell("exec <&-; sleep 0.1; exit 4"), &vec![b'x'; 1 << 20])).assert_exited(4);
+    client
+        .run(with_input(shell("exit 3"), &vec![b'x'; 1 << 20]))
+        .assert_exited(3);
+    client
+        .run(with_input(
+            shell("exec <&-; sleep 0.1; exit 4"),
+            &vec![b'x'; 1 << 20],
+        ))
+        .assert_exited(4);
 }
 
 /// 64 MiB, with back pressure: never more under way than the window.
@@ -172,7 +264,11 @@ fn much_input_is_fed_as_it_is_taken() {
     let resident = Resident::start();
     let mut client = resident.client();
     let total = 64_u64 << 20;
-    let start = Start { stdin: Stdin::Stream, attach: Some(support::PLENTY), ..shell("sha256sum") };
+    let start = Start {
+        stdin: Stdin::Stream,
+        attach: Some(support::PLENTY),
+        ..shell("sha256sum")
+    };
     let job = client.start(start);
     let (mut sent, mut taken) = (0_u64, 0_u64);
     let byte = |offset: u64| (offset * 31 % 253).to_le_bytes()[0];
@@ -182,7 +278,12 @@ fn much_input_is_fed_as_it_is_taken() {
             let data: Vec<u8> = (sent..sent + 65_536).map(byte).collect();
             digest.update(&data);
             let eof = sent + 65_536 == total;
-            client.send(&Request::Stdin { job, offset: sent, data, eof });
+            client.send(&Request::Stdin {
+                job,
+                offset: sent,
+                data,
+                eof,
+            });
             sent += 65_536;
         }
         taken = client.until(|reply| match reply {
@@ -199,11 +300,24 @@ fn much_input_is_fed_as_it_is_taken() {
 fn input_for_one_that_reads_no_more_is_told_as_unread() {
     let resident = Resident::start();
     let mut client = resident.client();
-    let job = client.start(Start { stdin: Stdin::Stream, ..shell("exec <&-; echo closed; sleep 100") });
-    client.send(&Request::Stdin { job, offset: 0, data: b"early".to_vec(), eof: false });
+    let job = client.start(Start {
+        stdin: Stdin::Stream,
+        ..shell("exec <&-; echo closed; sleep 100")
+    });
+    client.send(&Request::Stdin {
+        job,
+        offset: 0,
+        data: b"early".to_vec(),
+        eof: false,
+    });
     let closed = |reply: &Reply| matches!(reply, Reply::StdinTaken { open: false, .. }).then_some(());
     client.until(closed);
-    client.send(&Request::Stdin { job, offset: 5, data: b"late".to_vec(), eof: false });
+    client.send(&Request::Stdin {
+        job,
+        offset: 5,
+        data: b"late".to_vec(),
+        eof: false,
+    });
     client.until(closed);
     client.ask(|call| Request::Cancel { call, job });
     assert_eq!(client.wait(job).outcome, Outcome::Cancelled);
@@ -213,14 +327,36 @@ fn input_for_one_that_reads_no_more_is_told_as_unread() {
 fn repeated_input_is_taken_once() {
     let resident = Resident::start();
     let mut client = resident.client();
-    let job = client.start(Start { stdin: Stdin::Stream, attach: Some(support::PLENTY), ..argv(&["cat"]) });
+    let job = client.start(Start {
+        stdin: Stdin::Stream,
+        attach: Some(support::PLENTY),
+        ..argv(&["cat"])
+    });
     for (offset, data) in [(0, "abc"), (0, "abc"), (1, "bcdef"), (3, "def")] {
-        client.send(&Request::Stdin { job, offset, data: data.into(), eof: false });
+        client.send(&Request::Stdin {
+            job,
+            offset,
+            data: data.into(),
+            eof: false,
+        });
     }
-    client.send(&Request::Stdin { job, offset: 6, data: Vec::new(), eof: true });
+    client.send(&Request::Stdin {
+        job,
+        offset: 6,
+        data: Vec::new(),
+        eof: true,
+    });
     assert_eq!(client.finish(job, 0, Instant::now()).out(), "abcdef");
-    let job = client.start(Start { stdin: Stdin::Stream, ..argv(&["cat"]) });
-    client.send(&Request::Stdin { job, offset: 9, data: b"x".to_vec(), eof: false });
+    let job = client.start(Start {
+        stdin: Stdin::Stream,
+        ..argv(&["cat"])
+    });
+    client.send(&Request::Stdin {
+        job,
+        offset: 9,
+        data: b"x".to_vec(),
+        eof: false,
+    });
     let refused = client.until(|reply| match reply {
         Reply::Error { call: 0, error } => Some(error.kind),
         _ => None,
@@ -236,15 +372,23 @@ fn much_output_on_both_streams_arrives_whole() {
     let size = 100_u64 << 20;
     let text = format!("head -c {size} /dev/zero >&2 & head -c {size} /dev/zero; wait");
     let began = Instant::now();
-    let job = client.start(Start { attach: Some(1 << 20), ..shell(&text) });
+    let job = client.start(Start {
+        attach: Some(1 << 20),
+        ..shell(&text)
+    });
     let mut reached = [0; 2];
     let mut end: Option<Ending> = None;
     while end.as_ref().is_none_or(|ending| ending.totals != reached) {
         match client.receive() {
-            Reply::Output { stream, offset, data, .. } => {
+            Reply::Output {
+                stream, offset, data, ..
+            } => {
                 assert_eq!(offset, reached[stream.index()]);
                 reached[stream.index()] += data.len() as u64;
-                client.send(&Request::Credit { job, bytes: data.len() as u64 });
+                client.send(&Request::Credit {
+                    job,
+                    bytes: data.len() as u64,
+                });
             }
             Reply::Finished { ending, .. } => end = Some(*ending),
             other => panic!("{other:?}"),
@@ -253,21 +397,36 @@ fn much_output_on_both_streams_arrives_whole() {
     assert_eq!(end.unwrap().totals, [size, size]);
     let memory = resident_memory(&resident, client.welcome.as_ref().unwrap().pid);
     assert!(memory < 16 << 20, "{memory} bytes");
-    println!("{} MB/s", 2 * size / 1_000_000 * 1000 / began.elapsed().as_millis() as u64);
+    println!(
+        "{} MB/s",
+        2 * size / 1_000_000 * 1000 / began.elapsed().as_millis() as u64
+    );
 }
 
 /// Bytes of memory that the resident has really taken, at most until now.
 fn resident_memory(_: &Resident, pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().trim().parse::<u64>().unwrap() * 1024
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    line.trim()
+        .strip_suffix(" kB")
+        .unwrap()
+        .trim()
+        .parse::<u64>()
+        .unwrap()
+        * 1024
 }
 
 #[test]
 fn output_arrives_while_the_command_runs_and_credit_bounds_it() {
     let resident = Resident::start();
     let mut client = resident.client();
-    let job = client.start(Start { attach: Some(3), ..shell("printf abcdefgh; sleep 100") });
+    let job = client.start(Start {
+        attach: Some(3),
+        ..shell("printf abcdefgh; sleep 100")
+    });
     let piece = |reply: &Reply| match reply {
         Reply::Output { data, .. } => Some(data.clone()),
         _ => None,
@@ -275,14 +434,32 @@ fn output_arrives_while_the_command_runs_and_credit_bounds_it() {
     assert_eq!(client.until(piece), b"abc");
     client.send(&Request::Credit { job, bytes: 4 });
     assert_eq!(client.until(piece), b"defg");
-    let Reply::Data { data, .. } = client.ask(|call| Request::Read { call, job, stream: Stream::Stdout, from: 1, most: 3 })
-    else {
+    let Reply::Data { data, .. } = client.ask(|call| Request::Read {
+        call,
+        job,
+        stream: Stream::Stdout,
+        from: 1,
+        most: 3,
+    }) else {
         panic!("not read");
     };
-    assert_eq!((data.offset, data.data.as_slice(), data.total, data.ended), (1, b"bcd".as_slice(), 8, false));
-    client.ask(|call| Request::Signal { call, job, number: 15 });
+    assert_eq!(
+        (data.offset, data.data.as_slice(), data.total, data.ended),
+        (1, b"bcd".as_slice(), 8, false)
+    );
+    client.ask(|call| Request::Signal {
+        call,
+        job,
+        number: 15,
+    });
     let ending = client.wait(job);
-    assert_eq!(ending.outcome, Outcome::Signaled { number: 15, cause: SignalCause::Unknown });
+    assert_eq!(
+        ending.outcome,
+        Outcome::Signaled {
+            number: 15,
+            cause: SignalCause::Unknown
+        }
+    );
     assert_eq!(ending.totals, [8, 0]);
     client.send(&Request::Credit { job, bytes: 100 });
     assert_eq!(client.until(piece), b"h");
@@ -292,7 +469,10 @@ fn output_arrives_while_the_command_runs_and_credit_bounds_it() {
 fn a_command_is_over_with_its_shell_although_a_worker_holds_its_output() {
     let resident = Resident::start();
     let mut client = resident.client();
-    let job = client.start(Start { attach: Some(support::PLENTY), ..shell("echo started; (sleep 1; echo late; sleep 60) &") });
+    let job = client.start(Start {
+        attach: Some(support::PLENTY),
+        ..shell("echo started; (sleep 1; echo late; sleep 60) &")
+    });
     let ran = client.finish(job, 0, Instant::now());
     ran.assert_exited(0);
     assert!(ran.took < Duration::from_millis(900), "{ran:?}");
@@ -304,6 +484,9 @@ fn a_command_is_over_with_its_shell_although_a_worker_holds_its_output() {
     client.ask(|call| Request::Cancel { call, job });
     support::eventually("the end of the worker", || !client.list().pop().unwrap().alive);
     let job_with_redirected = client.shell("sleep 60 > /dev/null 2>&1 < /dev/null & echo $!");
-    assert!(job_with_redirected.took < Duration::from_millis(90), "{job_with_redirected:?}");
+    assert!(
+        job_with_redirected.took < Duration::from_millis(90),
+        "{job_with_redirected:?}"
+    );
     assert_eq!(sha256(b"").len(), 32);
 }

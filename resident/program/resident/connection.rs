@@ -105,11 +105,19 @@ impl Connection {
         match self.socket.read(&mut buffer) {
             Ok(0) => return Come::Lost,
             Ok(length) => self.deframer.add(buffer.get(..length).unwrap_or_default()),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) => {}
             Err(_) => return Come::Lost,
         }
         while !self.closing {
-            let limit = if self.is_proved() { MAX_REQUEST } else { MAX_UNPROVED };
+            let limit = if self.is_proved() {
+                MAX_REQUEST
+            } else {
+                MAX_UNPROVED
+            };
             match self.deframer.next(limit) {
                 Ok(Some(message)) => match Request::decode(&message) {
                     Ok(request) if self.is_proved() => requests.push(request),
@@ -125,7 +133,14 @@ impl Connection {
 
     fn prove(&mut self, request: &Request, secret: &[u8; SECRET], welcome: &Reply) {
         match (&self.state, request) {
-            (State::New, Request::Hello { oldest, newest, nonce }) => {
+            (
+                State::New,
+                Request::Hello {
+                    oldest,
+                    newest,
+                    nonce,
+                },
+            ) => {
                 if !(*oldest..=*newest).contains(&VERSION) {
                     let message = format!("version {VERSION} is spoken here; use a client that speaks it");
                     return self.refuse(ErrorKind::Version, message);
@@ -133,9 +148,17 @@ impl Connection {
                 let Ok(own) = random() else {
                     return self.refuse(ErrorKind::Internal, "the system has no random numbers".into());
                 };
-                let transcript = Transcript { version: VERSION, client: *nonce, resident: own };
+                let transcript = Transcript {
+                    version: VERSION,
+                    client: *nonce,
+                    resident: own,
+                };
                 let mac = transcript.prove(secret, Role::Resident);
-                self.send(&Reply::Hello { version: VERSION, nonce: own, mac });
+                self.send(&Reply::Hello {
+                    version: VERSION,
+                    nonce: own,
+                    mac,
+                });
                 self.state = State::Greeted(transcript);
             }
             (State::Greeted(transcript), Request::Prove { mac }) => {
@@ -147,14 +170,24 @@ impl Connection {
                     self.refuse(ErrorKind::Unauthenticated, message.into());
                 }
             }
-            _ => self.refuse(ErrorKind::Protocol, "a proof comes first: Hello, then Prove".into()),
+            _ => self.refuse(
+                ErrorKind::Protocol,
+                "a proof comes first: Hello, then Prove".into(),
+            ),
         }
     }
 
     /// Says why the connection ends.
     pub(super) fn refuse(&mut self, kind: ErrorKind, message: String) {
         let resource = "connection".into();
-        self.send(&Reply::Error { call: 0, error: Refusal { kind, resource, message } });
+        self.send(&Reply::Error {
+            call: 0,
+            error: Refusal {
+                kind,
+                resource,
+                message,
+            },
+        });
         self.closing = true;
     }
 
@@ -208,10 +241,13 @@ impl Connection {
         self.waiting() < FAR_TOO_MUCH
     }
 
-    /// Waits for what is of use now.
-    pub(super) fn update_interest(&mut self, epoll: &Epoll, token: u64) {
+    /// Waits for what is of use now; `more` says that there is more to send than what waits already.
+    pub(super) fn update_interest(&mut self, epoll: &Epoll, token: u64, more: bool) {
         let waiting = self.waiting();
-        let interest = Interest { read: waiting < TOO_MUCH && !self.closing, write: waiting > 0 };
+        let interest = Interest {
+            read: waiting < TOO_MUCH && !self.closing,
+            write: waiting > 0 || more,
+        };
         if interest != self.interest && epoll.modify(&self.socket, token, interest).is_ok() {
             self.interest = interest;
         }

@@ -31,7 +31,11 @@ impl Resident {
     /// Takes what a supervisor has said.
     pub(super) fn hear_supervisor(&mut self, id: u64) {
         loop {
-            let control = self.jobs.get(&id).and_then(|job| job.supervisor.as_ref()).map(|found| &found.control);
+            let control = self
+                .jobs
+                .get(&id)
+                .and_then(|job| job.supervisor.as_ref())
+                .map(|found| &found.control);
             let Some(report) = control.and_then(Report::receive) else {
                 return;
             };
@@ -61,12 +65,20 @@ impl Resident {
     fn command_ended(&mut self, id: u64, end: End) {
         self.close_input(id);
         let at = Instant::now();
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| matches!(job.phase, Phase::Starting | Phase::Running))
+        let Some(job) = self
+            .jobs
+            .get_mut(&id)
+            .filter(|job| matches!(job.phase, Phase::Starting | Phase::Running))
         else {
             return;
         };
         let until = at + DRAIN;
-        job.phase = Phase::Draining { end, at, until, quiet: at + QUIET };
+        job.phase = Phase::Draining {
+            end,
+            at,
+            until,
+            quiet: at + QUIET,
+        };
         // There is room now for all that the pipes hold.
         self.resume(id);
         for stream in Stream::ALL {
@@ -86,7 +98,13 @@ impl Resident {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        let Phase::Draining { end, at, until, quiet } = job.phase else {
+        let Phase::Draining {
+            end,
+            at,
+            until,
+            quiet,
+        } = job.phase
+        else {
             return;
         };
         let next = until.min(quiet);
@@ -105,7 +123,10 @@ impl Resident {
             (Some(Force::Shutdown), _) => Outcome::SandboxLost,
             (None, Some(Status::Exited(code))) => {
                 if code == 128 + 9 && self.memory_ran_out(id) {
-                    self.notice(id, "the kernel has killed a process here for lack of memory".into());
+                    self.notice(
+                        id,
+                        "the kernel has killed a process here for lack of memory".into(),
+                    );
                 }
                 Outcome::Exited { code }
             }
@@ -118,9 +139,10 @@ impl Resident {
                 };
                 Outcome::Signaled { number, cause }
             }
-            (None, None | Some(Status::Stopped)) => {
-                Outcome::Signaled { number: 9, cause: SignalCause::Unknown }
-            }
+            (None, None | Some(Status::Stopped)) => Outcome::Signaled {
+                number: 9,
+                cause: SignalCause::Unknown,
+            },
         }
     }
 
@@ -143,11 +165,15 @@ impl Resident {
             return;
         };
         if left_behind {
-            let forced = matches!(outcome, Outcome::TimedOut | Outcome::Cancelled | Outcome::SandboxLost);
+            let forced = matches!(
+                outcome,
+                Outcome::TimedOut | Outcome::Cancelled | Outcome::SandboxLost
+            );
             job.notices.push(if forced {
                 "processes of the command do not end although they were killed; they wait for a device".into()
             } else {
-                "processes of the command live on; they end when the job is cancelled, or with the sandbox".into()
+                "processes of the command live on; they end when the job is cancelled, or with the sandbox"
+                    .into()
             });
         }
         let duration = at.saturating_duration_since(job.accepted).as_micros();
@@ -167,7 +193,14 @@ impl Resident {
             self.tell_reader(id, reader, &ending);
         }
         for (connection, call) in waiters {
-            self.send(connection, &Reply::Finished { call, job: id, ending: ending.clone() });
+            self.send(
+                connection,
+                &Reply::Finished {
+                    call,
+                    job: id,
+                    ending: ending.clone(),
+                },
+            );
         }
         self.wake(id, Some(Instant::now() + SETTLE));
         self.resume(id);
@@ -180,10 +213,21 @@ impl Resident {
             return;
         };
         let totals = job.totals();
-        for reader in job.readers.iter_mut().filter(|reader| reader.connection == connection) {
+        for reader in job
+            .readers
+            .iter_mut()
+            .filter(|reader| reader.connection == connection)
+        {
             reader.limit = Some(totals);
         }
-        self.send(connection, &Reply::Finished { call: 0, job: id, ending: Box::new(ending.clone()) });
+        self.send(
+            connection,
+            &Reply::Finished {
+                call: 0,
+                job: id,
+                ending: Box::new(ending.clone()),
+            },
+        );
     }
 
     pub(super) fn handle_signals(&mut self) {
@@ -194,7 +238,10 @@ impl Resident {
         }
         loop {
             match reap(true) {
-                Reaped::Child { pid, status: Status::Stopped } => {
+                Reaped::Child {
+                    pid,
+                    status: Status::Stopped,
+                } => {
                     // A supervisor does not stop; a command of the same user has made it.
                     let _ = send_signal(pid, number::CONTINUE);
                 }
@@ -231,7 +278,11 @@ impl Resident {
 
     /// An orphan has ended; it may be a command whose supervisor was killed.
     fn orphan_ended(&mut self, pid: i32, status: Status) {
-        if let Some(job) = self.jobs.values_mut().find(|job| job.pid == pid && !job.has_ended()) {
+        if let Some(job) = self
+            .jobs
+            .values_mut()
+            .find(|job| job.pid == pid && !job.has_ended())
+        {
             job.orphan = Some(status);
         }
     }
@@ -255,13 +306,24 @@ impl Resident {
             self.timers.insert((now + ORPHANS_AGAIN, Timer::Orphans));
         }
         let ready = |since: Instant| !any || now.saturating_duration_since(since) > ORPHANS_LIMIT;
-        let lost = self.jobs.values().filter(|job| job.lost.is_some_and(ready) && !job.has_ended());
+        let lost = self
+            .jobs
+            .values()
+            .filter(|job| job.lost.is_some_and(ready) && !job.has_ended());
         let lost: Vec<_> = lost.map(|job| job.id).collect();
         for id in lost {
-            let Some(job) = self.jobs.get_mut(&id) else { continue };
+            let Some(job) = self.jobs.get_mut(&id) else {
+                continue;
+            };
             job.lost = None;
-            job.notices.push("the process that supervised the command was killed, so everything of it was ended".into());
-            let end = End { status: job.orphan, force: job.force, gone: !any };
+            job.notices.push(
+                "the process that supervised the command was killed, so everything of it was ended".into(),
+            );
+            let end = End {
+                status: job.orphan,
+                force: job.force,
+                gone: !any,
+            };
             self.command_ended(id, end);
         }
         self.go_on_with_shutdown();

@@ -13,7 +13,14 @@ impl Resident {
     pub(super) fn take_input(&mut self, connection: u64, id: u64, offset: u64, data: &[u8], eof: bool) {
         let Some(input) = self.jobs.get_mut(&id).and_then(|job| job.input.as_mut()) else {
             // The job is gone, or reads nothing: what comes for it is dropped, and that is said.
-            return self.send(connection, &Reply::StdinTaken { job: id, offset, open: false });
+            return self.send(
+                connection,
+                &Reply::StdinTaken {
+                    job: id,
+                    offset,
+                    open: false,
+                },
+            );
         };
         let fed = input.taken + input.queue.len() as u64;
         let end = offset.saturating_add(data.len() as u64);
@@ -29,7 +36,14 @@ impl Resident {
         input.feeder = Some(connection);
         if input.pipe.is_none() {
             let (offset, open) = (input.taken, false);
-            return self.send(connection, &Reply::StdinTaken { job: id, offset, open });
+            return self.send(
+                connection,
+                &Reply::StdinTaken {
+                    job: id,
+                    offset,
+                    open,
+                },
+            );
         }
         if !input.eof {
             let known = usize::try_from(fed - offset).unwrap_or(usize::MAX);
@@ -69,7 +83,10 @@ impl Resident {
             input.queue = std::collections::VecDeque::new();
         } else {
             // An idle pipe is waited for, too: only so is it seen that nobody reads any more.
-            let interest = Interest { read: false, write: full };
+            let interest = Interest {
+                read: false,
+                write: full,
+            };
             let token = Token::Input(id).number();
             let known = std::mem::replace(&mut input.waiting, true);
             let _ = if known {
@@ -85,7 +102,14 @@ impl Resident {
         }
         let (offset, feeder) = (input.taken, input.feeder);
         if let Some(feeder) = feeder.filter(|_| offset != before || !open || finished) {
-            self.send(feeder, &Reply::StdinTaken { job: id, offset, open });
+            self.send(
+                feeder,
+                &Reply::StdinTaken {
+                    job: id,
+                    offset,
+                    open,
+                },
+            );
         }
     }
 
@@ -99,7 +123,14 @@ impl Resident {
             self.epoll.remove(&pipe);
             let (offset, feeder) = (input.taken, input.feeder);
             if let Some(feeder) = feeder {
-                self.send(feeder, &Reply::StdinTaken { job: id, offset, open: false });
+                self.send(
+                    feeder,
+                    &Reply::StdinTaken {
+                        job: id,
+                        offset,
+                        open: false,
+                    },
+                );
             }
         }
     }

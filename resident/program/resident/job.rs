@@ -57,7 +57,13 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(pipe: PipeReader, spool: Spool) -> Self {
-        Self { pipe: Some(pipe), paused: false, enlarged: false, spool, slack: SLACK }
+        Self {
+            pipe: Some(pipe),
+            paused: false,
+            enlarged: false,
+            spool,
+            slack: SLACK,
+        }
     }
 }
 
@@ -86,7 +92,7 @@ pub(super) struct Reader {
     pub(super) cursor: [u64; 2],
     /// Bytes that may still be sent.
     pub(super) credit: u64,
-    /// Bytes that may be under way: so many behind its cursor it may not have got.
+    /// Bytes that may be under way: so many behind its cursor it may not have got, and they stay held.
     pub(super) window: u64,
     /// Where its output ends, once it was told the end of the job.
     pub(super) limit: Option<[u64; 2]>,
@@ -175,15 +181,25 @@ impl Job {
         let index = stream.index();
         // One that was told the end wants no more than there was then.
         let waiting = self.readers.iter().filter(|reader| {
-            reader.limit.is_none_or(|limit| reader.cursor[index] < limit[index])
+            reader
+                .limit
+                .is_none_or(|limit| reader.cursor[index] < limit[index])
         });
-        let floor = waiting.map(|reader| reader.cursor[index].saturating_sub(reader.window)).min();
+        // What is held for a client that may have lost it leaves room for what comes.
+        let most = output.spool.capacity() / 2;
+        let floor = waiting
+            .map(|reader| reader.cursor[index].saturating_sub(reader.window.min(most)))
+            .min();
         let room = match (floor, self.spool_full) {
             (Some(floor), _) => output.spool.room(floor),
             (None, SpoolFull::Block) => output.spool.room(0),
             (None, SpoolFull::DropOldest) => u64::MAX,
         };
-        if matches!(self.phase, Phase::Draining { .. }) { room.saturating_add(output.slack) } else { room }
+        if matches!(self.phase, Phase::Draining { .. }) {
+            room.saturating_add(output.slack)
+        } else {
+            room
+        }
     }
 
     pub(super) fn record(&self, now: Instant) -> JobRecord {

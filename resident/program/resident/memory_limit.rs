@@ -71,7 +71,10 @@ mod tests {
         assert_eq!(unified[0], Path::new("/sys/fs/cgroup/a/b/memory.events"));
         assert_eq!(unified[1], Path::new("/sys/fs/cgroup/memory.events"));
         let first = candidates("7:pids:/x\n4:cpu,memory:/docker/1\n");
-        assert_eq!(first[0], Path::new("/sys/fs/cgroup/memory/docker/1/memory.oom_control"));
+        assert_eq!(
+            first[0],
+            Path::new("/sys/fs/cgroup/memory/docker/1/memory.oom_control")
+        );
         assert_eq!(first[1], Path::new("/sys/fs/cgroup/memory/memory.oom_control"));
         assert_eq!(kills("low 0\nhigh 0\nmax 5\noom 2\noom_kill 3\n"), Some(3));
         assert_eq!(kills("oom_kill_disable 0\nunder_oom 0\noom_kill 12\n"), Some(12));

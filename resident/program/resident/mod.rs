@@ -40,6 +40,9 @@ const CONNECTIONS: usize = 128;
 /// How long a connection has for its proof.
 const PROOF_LIMIT: Duration = Duration::from_secs(10);
 
+/// How often a connection that takes everything at once is given more before others have their turn.
+const TURNS: usize = 4;
+
 /// Bytes read from a pipe at a time.
 const READ: usize = 256 * 1024;
 
@@ -117,9 +120,13 @@ impl Resident {
             program: version(),
             pid: std::process::id(),
             uid: effective_user(),
-            directory: setting.ground.directory.as_ref().map_or_else(Vec::new, |directory| {
-                directory.as_os_str().as_encoded_bytes().to_vec()
-            }),
+            directory: setting
+                .ground
+                .directory
+                .as_ref()
+                .map_or_else(Vec::new, |directory| {
+                    directory.as_os_str().as_encoded_bytes().to_vec()
+                }),
             bash: has_shell("bash", &setting.ground),
             out_of_memory_told: kills.is_some(),
         };
@@ -151,7 +158,10 @@ impl Resident {
         self.dial();
         while !self.over {
             self.watch_idleness();
-            let limit = self.timers.first().map(|(at, _)| at.saturating_duration_since(Instant::now()));
+            let limit = self
+                .timers
+                .first()
+                .map(|(at, _)| at.saturating_duration_since(Instant::now()));
             for ready in self.epoll.wait(limit)? {
                 self.handle(ready);
             }
@@ -195,7 +205,15 @@ impl Resident {
         };
         self.last_connection += 1;
         let id = self.last_connection;
-        if self.epoll.add(connection.socket(), Token::Connection(id).number(), Interest::READ).is_err() {
+        if self
+            .epoll
+            .add(
+                connection.socket(),
+                Token::Connection(id).number(),
+                Interest::READ,
+            )
+            .is_err()
+        {
             return;
         }
         if self.connections.len() >= CONNECTIONS {
@@ -203,7 +221,8 @@ impl Resident {
             connection.refuse(ErrorKind::TooMany, message);
         }
         self.connections.insert(id, connection);
-        self.timers.insert((Instant::now() + PROOF_LIMIT, Timer::Proof(id)));
+        self.timers
+            .insert((Instant::now() + PROOF_LIMIT, Timer::Proof(id)));
     }
 
     /// Dials the sockets that are there and were not before.
@@ -212,7 +231,10 @@ impl Resident {
             return;
         };
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        let names: BTreeSet<_> = entries.map(|entry| entry.file_name()).take(4 * CONNECTIONS).collect();
+        let names: BTreeSet<_> = entries
+            .map(|entry| entry.file_name())
+            .take(4 * CONNECTIONS)
+            .collect();
         let new: Vec<_> = names
             .difference(&self.dialled)
             // A name that begins with a dot is not ready: its client renames it when it listens.
@@ -256,7 +278,9 @@ impl Resident {
         self.epoll.remove(connection.socket());
         let jobs: Vec<_> = self.jobs.keys().copied().collect();
         for job in jobs {
-            let Some(found) = self.jobs.get_mut(&job) else { continue };
+            let Some(found) = self.jobs.get_mut(&job) else {
+                continue;
+            };
             found.waiters.retain(|(waiter, _)| *waiter != id);
             found.starters.retain(|(starter, ..)| *starter != id);
             if let Some(input) = &mut found.input {
@@ -280,12 +304,22 @@ impl Resident {
     fn flush(&mut self) {
         let ids: Vec<_> = self.connections.keys().copied().collect();
         for id in ids {
-            self.pump(id);
-            let Some(connection) = self.connections.get_mut(&id) else { continue };
-            if connection.flush() {
-                connection.update_interest(&self.epoll, Token::Connection(id).number());
-            } else {
+            let mut goes_on = true;
+            let mut more = true;
+            for _ in 0..TURNS {
+                more = self.pump(id);
+                let Some(connection) = self.connections.get_mut(&id) else {
+                    break;
+                };
+                goes_on = connection.flush();
+                if !goes_on || !more || connection.waiting() > 0 {
+                    break;
+                }
+            }
+            if !goes_on {
                 self.drop_connection(id);
+            } else if let Some(connection) = self.connections.get_mut(&id) {
+                connection.update_interest(&self.epoll, Token::Connection(id).number(), more);
             }
         }
     }

@@ -29,7 +29,9 @@ impl Resident {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        let room = usize::try_from(job.room(stream)).unwrap_or(usize::MAX).min(self.buffer.len());
+        let room = usize::try_from(job.room(stream))
+            .unwrap_or(usize::MAX)
+            .min(self.buffer.len());
         let draining = matches!(job.phase, Phase::Draining { .. });
         let Some(output) = &mut job.outputs[stream.index()] else {
             return;
@@ -46,7 +48,14 @@ impl Resident {
         let taken = match pipe.read(buffer) {
             Ok(0) => None,
             Ok(taken) => Some(taken),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                return;
+            }
             Err(_) => None,
         };
         let Some(taken) = taken else {
@@ -62,7 +71,9 @@ impl Resident {
             return;
         }
         let before = output.spool.end() - output.spool.from();
-        output.spool.append(buffer.get(..taken).unwrap_or_default(), draining);
+        output
+            .spool
+            .append(buffer.get(..taken).unwrap_or_default(), draining);
         if draining {
             let over = (before + taken as u64).saturating_sub(output.spool.capacity());
             output.slack = output.slack.saturating_sub(over.min(taken as u64));
@@ -81,20 +92,26 @@ impl Resident {
                 return;
             };
             let room = job.room(stream);
-            let Some(output) = job.outputs[stream.index()].as_mut().filter(|output| output.paused && room > 0) else {
+            let Some(output) = job.outputs[stream.index()]
+                .as_mut()
+                .filter(|output| output.paused && room > 0)
+            else {
                 continue;
             };
             if let Some(pipe) = &output.pipe {
-                output.paused = self.epoll.add(pipe, Token::Output(id, stream).number(), Interest::READ).is_err();
+                output.paused = self
+                    .epoll
+                    .add(pipe, Token::Output(id, stream).number(), Interest::READ)
+                    .is_err();
             }
         }
     }
 
-    /// Hands output to a connection, job after job, until it has enough or there is no more.
-    pub(super) fn pump(&mut self, connection: u64) {
+    /// Hands output to a connection, job after job, until it has enough or there is no more; returns whether there may be.
+    pub(super) fn pump(&mut self, connection: u64) -> bool {
         loop {
             let Some(found) = self.connections.get(&connection) else {
-                return;
+                return false;
             };
             let turn = found.turn;
             let after = found.attached.range(turn + 1..);
@@ -103,10 +120,10 @@ impl Resident {
             for id in jobs {
                 for stream in Stream::ALL {
                     let Some(found) = self.connections.get_mut(&connection) else {
-                        return;
+                        return false;
                     };
                     if found.waiting() >= HIGH {
-                        return;
+                        return true;
                     }
                     found.turn = id;
                     sent |= self.send_piece(connection, id, stream);
@@ -114,7 +131,7 @@ impl Resident {
                 self.release(connection, id);
             }
             if !sent {
-                return;
+                return false;
             }
         }
     }
@@ -127,17 +144,28 @@ impl Resident {
         let Some(output) = &job.outputs[stream.index()] else {
             return false;
         };
-        let Some(reader) = job.readers.iter_mut().find(|reader| reader.connection == connection) else {
+        let Some(reader) = job
+            .readers
+            .iter_mut()
+            .find(|reader| reader.connection == connection)
+        else {
             return false;
         };
         let Some(to) = self.connections.get_mut(&connection) else {
             return false;
         };
-        let end = reader.limit.map_or(output.spool.end(), |limit| limit[stream.index()]);
+        let end = reader
+            .limit
+            .map_or(output.spool.end(), |limit| limit[stream.index()]);
         let cursor = &mut reader.cursor[stream.index()];
         let held_from = output.spool.from().min(end);
         if *cursor < held_from {
-            to.send(&Reply::Gap { job: id, stream, from: *cursor, to: held_from });
+            to.send(&Reply::Gap {
+                job: id,
+                stream,
+                from: *cursor,
+                to: held_from,
+            });
             *cursor = held_from;
         }
         let most = end.saturating_sub(*cursor).min(reader.credit);
@@ -149,13 +177,20 @@ impl Resident {
         let offset = *cursor;
         *cursor += length as u64;
         let sent = to.send_output((id, stream, offset), length, |out| {
-            output.spool.read(offset, length, |piece| out.extend_from_slice(piece))
+            output
+                .spool
+                .read(offset, length, |piece| out.extend_from_slice(piece))
         });
         if sent.is_ok() {
             reader.credit -= length as u64;
         } else {
             // The file cannot be read; what was in it is lost, and that is said.
-            to.send(&Reply::Gap { job: id, stream, from: offset, to: *cursor });
+            to.send(&Reply::Gap {
+                job: id,
+                stream,
+                from: offset,
+                to: *cursor,
+            });
         }
         if output.paused {
             self.resume(id);
@@ -170,11 +205,14 @@ impl Resident {
             Some(job) => {
                 let complete = |reader: &super::job::Reader| {
                     reader.connection == connection
-                        && reader.limit.is_some_and(|[out, err]| reader.cursor[0] >= out && reader.cursor[1] >= err)
+                        && reader
+                            .limit
+                            .is_some_and(|[out, err]| reader.cursor[0] >= out && reader.cursor[1] >= err)
                 };
                 let before = job.readers.len();
                 job.readers.retain(|reader| !complete(reader));
-                job.readers.len() != before || !job.readers.iter().any(|reader| reader.connection == connection)
+                job.readers.len() != before
+                    || !job.readers.iter().any(|reader| reader.connection == connection)
             }
         };
         if done && let Some(found) = self.connections.get_mut(&connection) {

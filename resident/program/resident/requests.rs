@@ -20,7 +20,12 @@ impl Resident {
                 }
             }
             Request::Start { call, start } => self.start(connection, call, start),
-            Request::Stdin { job, offset, data, eof } => self.take_input(connection, job, offset, &data, eof),
+            Request::Stdin {
+                job,
+                offset,
+                data,
+                eof,
+            } => self.take_input(connection, job, offset, &data, eof),
             Request::Credit { job, bytes } => self.credit(connection, job, bytes),
             Request::Ping { call } => self.send(connection, &Reply::Pong { call }),
             Request::Shutdown { call } => {
@@ -35,14 +40,23 @@ impl Resident {
 
     fn answer_about_job(&mut self, connection: u64, request: Request) {
         let (call, result) = match request {
-            Request::Attach { call, job, from, credit } => (call, self.answer_attach(connection, call, job, from, credit)),
+            Request::Attach {
+                call,
+                job,
+                from,
+                credit,
+            } => (call, self.answer_attach(connection, call, job, from, credit)),
             Request::Detach { call, job } => (call, self.detach(connection, call, job)),
             Request::Cancel { call, job } => (call, self.cancel(connection, call, job)),
             Request::Signal { call, job, number } => (call, self.signal(connection, call, job, number)),
             Request::Wait { call, job } => (call, self.wait(connection, call, job)),
-            Request::Read { call, job, stream, from, most } => {
-                (call, self.read(connection, call, job, (stream, from, most)))
-            }
+            Request::Read {
+                call,
+                job,
+                stream,
+                from,
+                most,
+            } => (call, self.read(connection, call, job, (stream, from, most))),
             Request::Forget { call, job } => (call, self.forget(connection, call, job)),
             _ => return,
         };
@@ -52,11 +66,16 @@ impl Resident {
     }
 
     fn known(&self, id: u64) -> Result<&super::Job, Refusal> {
-        self.jobs.get(&id).filter(|job| !job.forgotten).ok_or_else(|| Refusal {
-            kind: ErrorKind::NotFound,
-            resource: format!("job {id}"),
-            message: format!("there is no job {id}; it was forgotten, or another resident had it; list the jobs"),
-        })
+        self.jobs
+            .get(&id)
+            .filter(|job| !job.forgotten)
+            .ok_or_else(|| Refusal {
+                kind: ErrorKind::NotFound,
+                resource: format!("job {id}"),
+                message: format!(
+                    "there is no job {id}; it was forgotten, or another resident had it; list the jobs"
+                ),
+            })
     }
 
     fn answer_attach(
@@ -70,8 +89,13 @@ impl Resident {
         let job = self.known(id)?;
         let totals = job.totals();
         if from[0] > totals[0] || from[1] > totals[1] {
-            let message = format!("output of job {id} ends at {totals:?}, before {from:?}; start at what has come");
-            return Err(Refusal { kind: ErrorKind::InvalidArgument, resource: "from".into(), message });
+            let message =
+                format!("output of job {id} ends at {totals:?}, before {from:?}; start at what has come");
+            return Err(Refusal {
+                kind: ErrorKind::InvalidArgument,
+                resource: "from".into(),
+                message,
+            });
         }
         if matches!(job.phase, Phase::Starting) {
             if let Some(job) = self.jobs.get_mut(&id) {
@@ -79,7 +103,15 @@ impl Resident {
             }
         } else {
             let pid = u32::try_from(job.pid).unwrap_or(0);
-            self.send(connection, &Reply::Started { call, job: id, pid, known: true });
+            self.send(
+                connection,
+                &Reply::Started {
+                    call,
+                    job: id,
+                    pid,
+                    known: true,
+                },
+            );
         }
         self.attach(connection, id, from, credit);
         Ok(())
@@ -100,7 +132,12 @@ impl Resident {
 
     /// Credit for a job that has just been forgotten is no mistake.
     fn credit(&mut self, connection: u64, id: u64, bytes: u64) {
-        let readers = self.jobs.get_mut(&id).map(|job| job.readers.iter_mut()).into_iter().flatten();
+        let readers = self
+            .jobs
+            .get_mut(&id)
+            .map(|job| job.readers.iter_mut())
+            .into_iter()
+            .flatten();
         for reader in readers.filter(|reader| reader.connection == connection) {
             reader.credit = reader.credit.saturating_add(bytes);
         }
@@ -133,12 +170,24 @@ impl Resident {
         let job = self.known(id)?;
         if !(1..=64).contains(&number) {
             let message = format!("signal {number} is none; signals are 1 to 64");
-            return Err(Refusal { kind: ErrorKind::InvalidArgument, resource: "signal".into(), message });
+            return Err(Refusal {
+                kind: ErrorKind::InvalidArgument,
+                resource: "signal".into(),
+                message,
+            });
         }
-        let supervisor = job.supervisor.as_ref().filter(|_| matches!(job.phase, Phase::Starting | Phase::Running));
+        let supervisor = job
+            .supervisor
+            .as_ref()
+            .filter(|_| matches!(job.phase, Phase::Starting | Phase::Running));
         let Some(supervisor) = supervisor else {
-            let message = format!("the command of job {id} has ended; cancel the job to end what it left behind");
-            return Err(Refusal { kind: ErrorKind::WrongState, resource: format!("job {id}"), message });
+            let message =
+                format!("the command of job {id} has ended; cancel the job to end what it left behind");
+            return Err(Refusal {
+                kind: ErrorKind::WrongState,
+                resource: format!("job {id}"),
+                message,
+            });
         };
         Order::Signal(number).send(&supervisor.control);
         self.send(connection, &Reply::Done { call });
@@ -149,7 +198,14 @@ impl Resident {
         let job = self.known(id)?;
         if let Phase::Ended(ending) = &job.phase {
             let ending = ending.clone();
-            self.send(connection, &Reply::Finished { call, job: id, ending });
+            self.send(
+                connection,
+                &Reply::Finished {
+                    call,
+                    job: id,
+                    ending,
+                },
+            );
         } else if let Some(job) = self.jobs.get_mut(&id) {
             job.waiters.push((connection, call));
         }
@@ -166,7 +222,12 @@ impl Resident {
             let record = job.record(now);
             let notices = match &record.state {
                 crate::wire::JobState::Ended(ending) => {
-                    ending.notices.iter().map(|notice| notice.len() + 4).sum::<usize>() + 16 * 1024
+                    ending
+                        .notices
+                        .iter()
+                        .map(|notice| notice.len() + 4)
+                        .sum::<usize>()
+                        + 16 * 1024
                 }
                 crate::wire::JobState::Running => 0,
             };
@@ -189,26 +250,45 @@ impl Resident {
     ) -> Result<(), Refusal> {
         let job = self.known(id)?;
         let most = usize::try_from(most).unwrap_or(MAX_DATA).min(MAX_DATA);
-        let mut data = Data { job: id, stream, offset: from, data: Vec::new(), total: 0, ended: job.is_over() };
+        let mut data = Data {
+            job: id,
+            stream,
+            offset: from,
+            data: Vec::new(),
+            total: 0,
+            ended: job.is_over(),
+        };
         if let Some(output) = job.output(stream) {
             data.total = output.spool.end();
             data.ended = output.pipe.is_none();
             data.offset = from.clamp(output.spool.from(), data.total);
-            let read = output.spool.read(data.offset, most, |piece| data.data.extend_from_slice(piece));
+            let read = output
+                .spool
+                .read(data.offset, most, |piece| data.data.extend_from_slice(piece));
             read.map_err(|error| Refusal {
                 kind: ErrorKind::Internal,
                 resource: format!("job {id}"),
                 message: format!("failed to read what job {id} wrote: {error}"),
             })?;
         }
-        self.send(connection, &Reply::Data { call, data: Box::new(data) });
+        self.send(
+            connection,
+            &Reply::Data {
+                call,
+                data: Box::new(data),
+            },
+        );
         Ok(())
     }
 
     fn forget(&mut self, connection: u64, call: u32, id: u64) -> Result<(), Refusal> {
         if !self.known(id)?.has_ended() {
             let message = format!("job {id} has not ended; cancel it, or wait for its end");
-            return Err(Refusal { kind: ErrorKind::WrongState, resource: format!("job {id}"), message });
+            return Err(Refusal {
+                kind: ErrorKind::WrongState,
+                resource: format!("job {id}"),
+                message,
+            });
         }
         self.drop_job(id);
         self.send(connection, &Reply::Done { call });

@@ -36,7 +36,16 @@ impl Spool {
     pub(super) fn new(path: Option<PathBuf>, capacity: u64) -> Self {
         // The capacity decides about a file's size, so that it must not overflow.
         let capacity = capacity.clamp(1, u64::MAX / 4);
-        Self { path, capacity, from: 0, end: 0, memory: VecDeque::new(), file: None, problem: None, told: false }
+        Self {
+            path,
+            capacity,
+            from: 0,
+            end: 0,
+            memory: VecDeque::new(),
+            file: None,
+            problem: None,
+            told: false,
+        }
     }
 
     pub(super) fn from(&self) -> u64 {
@@ -54,7 +63,10 @@ impl Spool {
     /// What was in the way of the file, told once.
     pub(super) fn take_problem(&mut self) -> Option<String> {
         let problem = self.problem.as_ref().filter(|_| !self.told)?;
-        let place = self.path.as_ref().map_or("a file".into(), |path| path.to_string_lossy());
+        let place = self
+            .path
+            .as_ref()
+            .map_or("a file".into(), |path| path.to_string_lossy());
         let notice = format!("failed to write output to {place}: {problem}; less of it is held");
         self.told = true;
         Some(notice)
@@ -62,7 +74,8 @@ impl Spool {
 
     /// How many bytes there is room for when everything from that offset on is to stay.
     pub(super) fn room(&self, floor: u64) -> u64 {
-        self.capacity.saturating_sub(self.end - floor.clamp(self.from, self.end))
+        self.capacity
+            .saturating_sub(self.end - floor.clamp(self.from, self.end))
     }
 
     /// Adds bytes. What goes beyond the capacity pushes out the oldest; with `all` only what goes far beyond it.
@@ -122,8 +135,18 @@ impl Spool {
         let file = match &mut self.file {
             Some(file) => file,
             none => {
-                let path = self.path.as_ref().ok_or_else(|| io::Error::other("there is no directory for it"))?;
-                none.insert(OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?)
+                let path = self
+                    .path
+                    .as_ref()
+                    .ok_or_else(|| io::Error::other("there is no directory for it"))?;
+                none.insert(
+                    OpenOptions::new()
+                        .read(true)
+                        .write(true)
+                        .create_new(true)
+                        .mode(0o600)
+                        .open(path)?,
+                )
             }
         };
         let mut offset = start;
@@ -174,7 +197,9 @@ impl Spool {
 
     /// How many bytes there are from that offset on, at most `most`.
     pub(super) fn available(&self, offset: u64, most: usize) -> usize {
-        usize::try_from(self.end.saturating_sub(offset)).unwrap_or(usize::MAX).min(most)
+        usize::try_from(self.end.saturating_sub(offset))
+            .unwrap_or(usize::MAX)
+            .min(most)
     }
 }
 
@@ -189,7 +214,10 @@ impl Drop for Spool {
 /// Where an offset is in the file, and how many of the bytes there follow each other.
 fn stretch(offset: u64, ring: u64, length: usize) -> (u64, usize) {
     let position = offset % ring;
-    (position, length.min(usize::try_from(ring - position).unwrap_or(usize::MAX)))
+    (
+        position,
+        length.min(usize::try_from(ring - position).unwrap_or(usize::MAX)),
+    )
 }
 
 #[cfg(test)]
@@ -198,12 +226,16 @@ mod tests {
 
     fn read(spool: &Spool, offset: u64, most: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
-        spool.read(offset, most, |piece| bytes.extend_from_slice(piece)).unwrap();
+        spool
+            .read(offset, most, |piece| bytes.extend_from_slice(piece))
+            .unwrap();
         bytes
     }
 
     fn pattern(from: u64, count: usize) -> Vec<u8> {
-        (from..from + count as u64).map(|offset| (offset * 7 % 251).to_le_bytes()[0]).collect()
+        (from..from + count as u64)
+            .map(|offset| (offset * 7 % 251).to_le_bytes()[0])
+            .collect()
     }
 
     #[test]
@@ -213,7 +245,11 @@ mod tests {
         let capacity = 1_000_000;
         let mut spool = Spool::new(Some(path.clone()), capacity);
         let mut written = 0;
-        for step in [1, 1000, 65_536, 262_144, 300_000, 7, 262_144].into_iter().cycle().take(60) {
+        for step in [1, 1000, 65_536, 262_144, 300_000, 7, 262_144]
+            .into_iter()
+            .cycle()
+            .take(60)
+        {
             spool.append(&pattern(written, step), false);
             written += step as u64;
             assert_eq!(spool.end(), written);

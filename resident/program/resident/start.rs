@@ -19,9 +19,7 @@ use super::{
 use crate::{
     supervisor::{Charge, Failure, supervise},
     system::{Forked, Interest, fork, message_pair, set_nonblocking},
-    wire::{
-        Command, ErrorKind, JobRecord, Outcome, Refusal, Reply, SetupFailure, Start, Stdin, Stream,
-    },
+    wire::{Command, ErrorKind, JobRecord, Outcome, Refusal, Reply, SetupFailure, Start, Stdin, Stream},
 };
 
 /// The most jobs that run, or of which something runs.
@@ -107,7 +105,11 @@ impl Resident {
     fn check(&mut self, start: &Start) -> Result<(), Refusal> {
         if self.shutdown.is_some() {
             let message = "the resident is being shut down; start another".into();
-            return Err(Refusal { kind: ErrorKind::ShuttingDown, resource: "resident".into(), message });
+            return Err(Refusal {
+                kind: ErrorKind::ShuttingDown,
+                resource: "resident".into(),
+                message,
+            });
         }
         check_fields(start)?;
         self.make_room();
@@ -116,7 +118,11 @@ impl Resident {
             let message = format!(
                 "{there} jobs are held, of {JOBS} at most, and {running} run, of {RUNNING} at most; forget or end some"
             );
-            return Err(Refusal { kind: ErrorKind::TooMany, resource: "jobs".into(), message });
+            return Err(Refusal {
+                kind: ErrorKind::TooMany,
+                resource: "jobs".into(),
+                message,
+            });
         }
         Ok(())
     }
@@ -125,22 +131,43 @@ impl Resident {
         let (stdin, input) = self.input_ends(start)?;
         let (read_out, out) = io::pipe()?;
         set_nonblocking(&read_out)?;
-        let mut outputs = [Some(Output::new(read_out, self.spool(id, Stream::Stdout, start.spool_bytes))), None];
+        let mut outputs = [
+            Some(Output::new(
+                read_out,
+                self.spool(id, Stream::Stdout, start.spool_bytes),
+            )),
+            None,
+        ];
         let err = if start.merged {
             out.try_clone()?
         } else {
             let (read_err, err) = io::pipe()?;
             set_nonblocking(&read_err)?;
-            outputs[1] = Some(Output::new(read_err, self.spool(id, Stream::Stderr, start.spool_bytes)));
+            outputs[1] = Some(Output::new(
+                read_err,
+                self.spool(id, Stream::Stderr, start.spool_bytes),
+            ));
             err
         };
-        Ok(Ends { standard: [stdin, out.into(), err.into()], input, outputs, controls: message_pair()? })
+        Ok(Ends {
+            standard: [stdin, out.into(), err.into()],
+            input,
+            outputs,
+            controls: message_pair()?,
+        })
     }
 
     fn spool(&self, id: u64, stream: Stream, bytes: u64) -> Spool {
-        let name = if stream == Stream::Stdout { "stdout" } else { "stderr" };
+        let name = if stream == Stream::Stdout {
+            "stdout"
+        } else {
+            "stderr"
+        };
         let directory = self.setting.ground.directory.as_ref();
-        Spool::new(directory.map(|directory| directory.join(format!("spool-{id}-{name}"))), bytes)
+        Spool::new(
+            directory.map(|directory| directory.join(format!("spool-{id}-{name}"))),
+            bytes,
+        )
     }
 
     fn input_ends(&self, start: &mut Start) -> io::Result<(OwnedFd, Option<Input>)> {
@@ -157,7 +184,14 @@ impl Resident {
         };
         let (read, write) = io::pipe()?;
         set_nonblocking(&write)?;
-        let input = Input { pipe: Some(write), queue, taken: 0, eof, feeder: None, waiting: false };
+        let input = Input {
+            pipe: Some(write),
+            queue,
+            taken: 0,
+            eof,
+            feeder: None,
+            waiting: false,
+        };
         Ok((read.into(), Some(input)))
     }
 
@@ -173,17 +207,39 @@ impl Resident {
             Forked::Parent { child } => Ok(child),
             Forked::Child => {
                 let ground = &self.setting.ground;
-                supervise(Charge { job, start, deadline, ground, control, standard })
+                supervise(Charge {
+                    job,
+                    start,
+                    deadline,
+                    ground,
+                    control,
+                    standard,
+                })
             }
         }
     }
 
     /// Waits for everything of a job whose supervisor was forked.
-    fn enlist(&mut self, id: u64, supervisor: Supervisor, input: Option<Input>, outputs: [Option<Output>; 2]) {
-        let _ = self.epoll.add(&supervisor.control, Token::Supervisor(id).number(), Interest::READ);
+    fn enlist(
+        &mut self,
+        id: u64,
+        supervisor: Supervisor,
+        input: Option<Input>,
+        outputs: [Option<Output>; 2],
+    ) {
+        let _ = self.epoll.add(
+            &supervisor.control,
+            Token::Supervisor(id).number(),
+            Interest::READ,
+        );
         for stream in Stream::ALL {
-            if let Some(pipe) = outputs[stream.index()].as_ref().and_then(|output| output.pipe.as_ref()) {
-                let _ = self.epoll.add(pipe, Token::Output(id, stream).number(), Interest::READ);
+            if let Some(pipe) = outputs[stream.index()]
+                .as_ref()
+                .and_then(|output| output.pipe.as_ref())
+            {
+                let _ = self
+                    .epoll
+                    .add(pipe, Token::Output(id, stream).number(), Interest::READ);
             }
         }
         self.supervisors.insert(supervisor.pid, id);
@@ -202,7 +258,15 @@ impl Resident {
         };
         let pid = u32::try_from(job.pid).unwrap_or(0);
         for (connection, call, first) in std::mem::take(&mut job.starters) {
-            self.send(connection, &Reply::Started { call, job: id, pid, known: !first });
+            self.send(
+                connection,
+                &Reply::Started {
+                    call,
+                    job: id,
+                    pid,
+                    known: !first,
+                },
+            );
         }
     }
 
@@ -212,7 +276,13 @@ impl Resident {
             return;
         };
         job.readers.retain(|reader| reader.connection != connection);
-        job.readers.push(Reader { connection, cursor: from, credit, window: credit, limit: None });
+        job.readers.push(Reader {
+            connection,
+            cursor: from,
+            credit,
+            window: credit,
+            limit: None,
+        });
         if let Some(connection) = self.connections.get_mut(&connection) {
             connection.attached.insert(id);
         }
@@ -261,7 +331,11 @@ fn new_job(id: u64, start: &Start, now: Instant) -> Job {
 fn check_fields(start: &Start) -> Result<(), Refusal> {
     let invalid = |field: &str, message: &str| {
         let (resource, message) = (field.to_owned(), format!("{field} {message}"));
-        Err(Refusal { kind: ErrorKind::InvalidArgument, resource, message })
+        Err(Refusal {
+            kind: ErrorKind::InvalidArgument,
+            resource,
+            message,
+        })
     };
     match &start.command {
         Command::Argv(arguments) => {
@@ -269,7 +343,10 @@ fn check_fields(start: &Start) -> Result<(), Refusal> {
                 return invalid("argv", "has no first element that names the program");
             }
             if arguments.iter().any(|argument| argument.contains(&0)) {
-                return invalid("argv", "has a NUL byte, which no argument can hold; pass the data on standard input");
+                return invalid(
+                    "argv",
+                    "has a NUL byte, which no argument can hold; pass the data on standard input",
+                );
             }
         }
         Command::Shell { shell, text } => {
@@ -277,19 +354,29 @@ fn check_fields(start: &Start) -> Result<(), Refusal> {
                 return invalid("shell", "has a NUL byte, which no path can hold");
             }
             if text.contains(&0) {
-                return invalid("text", "has a NUL byte, which no shell reads; pass the data on standard input");
+                return invalid(
+                    "text",
+                    "has a NUL byte, which no shell reads; pass the data on standard input",
+                );
             }
         }
     }
     if start.session.is_some() {
         return invalid("session", "is not carried by this resident; leave it out");
     }
-    if start.cwd.as_ref().is_some_and(|cwd| cwd.is_empty() || cwd.contains(&0)) {
+    if start
+        .cwd
+        .as_ref()
+        .is_some_and(|cwd| cwd.is_empty() || cwd.contains(&0))
+    {
         return invalid("cwd", "is empty or has a NUL byte; name a directory");
     }
     for (name, value) in &start.env {
         if name.is_empty() || name.contains(&b'=') || name.contains(&0) || value.contains(&0) {
-            return invalid("env", "has a variable that cannot exist: no name, `=` in the name, or a NUL byte");
+            return invalid(
+                "env",
+                "has a variable that cannot exist: no name, `=` in the name, or a NUL byte",
+            );
         }
     }
     Ok(())
@@ -297,5 +384,8 @@ fn check_fields(start: &Start) -> Result<(), Refusal> {
 
 /// Kinds of failures are outcomes of the set-up.
 pub(super) fn failed(failure: Failure) -> Outcome {
-    Outcome::SetupFailed { kind: failure.kind, message: failure.message }
+    Outcome::SetupFailed {
+        kind: failure.kind,
+        message: failure.message,
+    }
 }

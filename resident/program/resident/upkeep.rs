@@ -43,12 +43,17 @@ impl Resident {
             match timer {
                 Timer::Job(id) => self.handle_job(id, now),
                 Timer::Proof(id) => {
-                    if let Some(connection) = self.connections.get_mut(&id).filter(|found| !found.is_proved()) {
+                    if let Some(connection) = self.connections.get_mut(&id).filter(|found| !found.is_proved())
+                    {
                         connection.refuse(ErrorKind::Unauthenticated, "no proof has come in time".into());
                     }
                 }
                 Timer::Orphans => self.kill_orphans(),
-                Timer::Idle => self.over |= self.idle_since.is_some_and(|since| Some(at) == self.idle_end(since)),
+                Timer::Idle => {
+                    self.over |= self
+                        .idle_since
+                        .is_some_and(|since| Some(at) == self.idle_end(since))
+                }
                 Timer::ShutdownLimit => self.end_shutdown(),
             }
         }
@@ -121,7 +126,11 @@ impl Resident {
 
     /// Removes a job that is forgotten and of which nothing is left.
     pub(super) fn remove_if_over(&mut self, id: u64) {
-        if self.jobs.get(&id).is_some_and(|job| job.forgotten && job.is_over()) {
+        if self
+            .jobs
+            .get(&id)
+            .is_some_and(|job| job.forgotten && job.is_over())
+        {
             self.jobs.remove(&id);
         }
     }
@@ -157,7 +166,8 @@ impl Resident {
         let first = self.shutdown.is_none();
         self.shutdown.get_or_insert_default().extend(call);
         if first {
-            self.timers.insert((Instant::now() + SHUTDOWN_LIMIT, Timer::ShutdownLimit));
+            self.timers
+                .insert((Instant::now() + SHUTDOWN_LIMIT, Timer::ShutdownLimit));
             let ids: Vec<_> = self.jobs.keys().copied().collect();
             for id in ids {
                 self.force(id, Force::Shutdown);

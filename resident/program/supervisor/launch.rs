@@ -46,7 +46,11 @@ pub(crate) struct Ground {
 impl Ground {
     /// The `PATH` through which shells are found.
     pub(crate) fn search(&self) -> OsString {
-        let path = self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
+        let path = self
+            .environment
+            .iter()
+            .find(|(name, _)| name == "PATH")
+            .map(|(_, path)| path.as_os_str());
         let mut search = path.unwrap_or_default().to_owned();
         if !search.is_empty() {
             search.push(":");
@@ -80,7 +84,10 @@ pub(crate) fn launch(
     ground: &Ground,
     standard: [BorrowedFd; 3],
 ) -> Result<Launched, Failure> {
-    let cwd = start.cwd.as_deref().map_or_else(|| ground.cwd.clone(), |cwd| ground.cwd.join(OsStr::from_bytes(cwd)));
+    let cwd = start.cwd.as_deref().map_or_else(
+        || ground.cwd.clone(),
+        |cwd| ground.cwd.join(OsStr::from_bytes(cwd)),
+    );
     if ground.first_to_go {
         // Where it is refused, the machine's own choice stands.
         let _ = fs::write("/proc/self/oom_score_adj", "500");
@@ -91,7 +98,10 @@ pub(crate) fn launch(
     let launched = execute(&invocation, &environment, start.umask, standard);
     let _ = std::env::set_current_dir("/");
     match launched {
-        Ok(pid) => Ok(Launched { pid, text: invocation.text }),
+        Ok(pid) => Ok(Launched {
+            pid,
+            text: invocation.text,
+        }),
         Err(failure) => {
             if let Some(text) = &invocation.text {
                 let _ = fs::remove_file(text);
@@ -104,20 +114,26 @@ pub(crate) fn launch(
 fn cwd_refused(cwd: &Path, error: &io::Error) -> Failure {
     let shown = cwd.to_string_lossy();
     match error.raw_os_error() {
-        Some(errno::ENOENT) => {
-            Failure::new(SetupFailure::CwdNotFound, format!("the directory {shown} does not exist"))
-        }
-        Some(errno::ENOTDIR) if fs::metadata(cwd).is_ok() => {
-            Failure::new(SetupFailure::CwdNotADirectory, format!("the directory {shown} is not a directory"))
-        }
+        Some(errno::ENOENT) => Failure::new(
+            SetupFailure::CwdNotFound,
+            format!("the directory {shown} does not exist"),
+        ),
+        Some(errno::ENOTDIR) if fs::metadata(cwd).is_ok() => Failure::new(
+            SetupFailure::CwdNotADirectory,
+            format!("the directory {shown} is not a directory"),
+        ),
         Some(errno::ENOTDIR) => Failure::new(
             SetupFailure::CwdNotADirectory,
             format!("the directory {shown} leads through something that is not a directory"),
         ),
-        Some(errno::EACCES) => {
-            Failure::new(SetupFailure::CwdDenied, format!("the directory {shown} may not be entered"))
-        }
-        _ => Failure::new(SetupFailure::Other, format!("the directory {shown} cannot be entered: {error}")),
+        Some(errno::EACCES) => Failure::new(
+            SetupFailure::CwdDenied,
+            format!("the directory {shown} may not be entered"),
+        ),
+        _ => Failure::new(
+            SetupFailure::Other,
+            format!("the directory {shown} cannot be entered: {error}"),
+        ),
     }
 }
 
@@ -154,19 +170,29 @@ fn invocation(
 ) -> Result<Invocation, Failure> {
     match &start.command {
         Command::Argv(arguments) => {
-            let arguments: Vec<OsString> =
-                arguments.iter().map(|argument| OsStr::from_bytes(argument).into()).collect();
+            let arguments: Vec<OsString> = arguments
+                .iter()
+                .map(|argument| OsStr::from_bytes(argument).into())
+                .collect();
             let name = arguments.first().map(OsString::as_os_str).unwrap_or_default();
             let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
             let program = program::find(name, &search)?;
-            Ok(Invocation { program, arguments, text: None })
+            Ok(Invocation {
+                program,
+                arguments,
+                text: None,
+            })
         }
         Command::Shell { shell, text } => {
             let (program, name) = find_shell(OsStr::from_bytes(shell), ground)?;
             let (argument, text) = text_argument(text, job, ground)?;
             // Text may begin with `-` or `+`.
             let arguments = vec![name, "-c".into(), "--".into(), argument];
-            Ok(Invocation { program, arguments, text })
+            Ok(Invocation {
+                program,
+                arguments,
+                text,
+            })
         }
     }
 }
@@ -175,7 +201,11 @@ fn invocation(
 /// what a caller makes of its own must not decide whether there is a shell.
 fn find_shell(shell: &OsStr, ground: &Ground) -> Result<(PathBuf, OsString), Failure> {
     let search = ground.search();
-    let names: &[&OsStr] = if shell.is_empty() { &["bash".as_ref(), "sh".as_ref()] } else { &[shell] };
+    let names: &[&OsStr] = if shell.is_empty() {
+        &["bash".as_ref(), "sh".as_ref()]
+    } else {
+        &[shell]
+    };
     let mut failure = None;
     for name in names {
         match program::find(name, &search) {
@@ -205,7 +235,11 @@ fn text_argument(text: &[u8], job: u64, ground: &Ground) -> Result<(OsString, Op
 
 /// Writes a file that only the user may read.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
     file.write_all(content).inspect_err(|_| {
         let _ = fs::remove_file(path);
     })
@@ -226,11 +260,16 @@ fn source(path: &OsStr) -> OsString {
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {
     let kind = match error.raw_os_error() {
-        Some(errno::ENOSPC | errno::EDQUOT | errno::EMFILE | errno::ENFILE) => SetupFailure::ResourcesExhausted,
+        Some(errno::ENOSPC | errno::EDQUOT | errno::EMFILE | errno::ENFILE) => {
+            SetupFailure::ResourcesExhausted
+        }
         _ => SetupFailure::Other,
     };
     let shown = path.to_string_lossy();
-    Failure::new(kind, format!("failed to write the command's text to {shown}: {error}"))
+    Failure::new(
+        kind,
+        format!("failed to write the command's text to {shown}: {error}"),
+    )
 }
 
 fn execute(
@@ -252,7 +291,12 @@ fn execute(
             strings(variables)?,
         ))
     })()
-    .map_err(|error| Failure::new(SetupFailure::Other, format!("an argument or variable is no C string: {error}")))?;
+    .map_err(|error| {
+        Failure::new(
+            SetupFailure::Other,
+            format!("an argument or variable is no C string: {error}"),
+        )
+    })?;
     let before = umask.map(set_umask);
     let mut tries = BUSY_TRIES;
     let spawned = loop {
@@ -265,7 +309,11 @@ fn execute(
         }
     };
     before.map(set_umask);
-    let bytes = arguments.iter().chain(&variables).map(|string| string.as_bytes_with_nul().len()).sum();
+    let bytes = arguments
+        .iter()
+        .chain(&variables)
+        .map(|string| string.as_bytes_with_nul().len())
+        .sum();
     spawned.map_err(|error| refusal(&invocation.program, bytes, &error))
 }
 
@@ -320,10 +368,15 @@ mod tests {
             first_to_go: false,
         };
         let mut start = Start::new([0; 16], Command::Argv(Vec::new()));
-        start.env = vec![(b"B".to_vec(), b"exec".to_vec()), (b"PWD".to_vec(), b"/wrong".to_vec())];
+        start.env = vec![
+            (b"B".to_vec(), b"exec".to_vec()),
+            (b"PWD".to_vec(), b"/wrong".to_vec()),
+        ];
         let shown = |start: &Start| {
             let all = environment(start, &ground, Path::new("/right/./here/"));
-            all.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect::<Vec<_>>()
+            all.iter()
+                .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(shown(&start), ["A=resident", "B=exec", "PWD=/right/here"]);
         start.clear_env = true;

@@ -45,14 +45,31 @@ pub(crate) struct Charge<'a> {
 
 /// Supervises an exec in this process, which was forked for it, to the end.
 pub(crate) fn supervise(charge: Charge) -> ! {
-    let Charge { job, start, deadline, ground, control, standard } = charge;
-    let mut keep = [control.as_raw_fd(), standard[0].as_raw_fd(), standard[1].as_raw_fd(), standard[2].as_raw_fd()];
+    let Charge {
+        job,
+        start,
+        deadline,
+        ground,
+        control,
+        standard,
+    } = charge;
+    let mut keep = [
+        control.as_raw_fd(),
+        standard[0].as_raw_fd(),
+        standard[1].as_raw_fd(),
+        standard[2].as_raw_fd(),
+    ];
     close_all_but(&mut keep);
     set_name(c"herm-exec");
     let prepared = subreaper().and_then(|()| Signals::take(&[number::CHILD]));
     let grace = Duration::from_millis(start.grace_ms.into());
     let launched = prepared
-        .map_err(|error| Failure::new(SetupFailure::ResourcesExhausted, format!("no supervisor: {error}")))
+        .map_err(|error| {
+            Failure::new(
+                SetupFailure::ResourcesExhausted,
+                format!("no supervisor: {error}"),
+            )
+        })
         .and_then(|signals| {
             let standard = [standard[0].as_fd(), standard[1].as_fd(), standard[2].as_fd()];
             launch::launch(&start, job, ground, standard).map(|launched| (signals, launched))
@@ -63,7 +80,15 @@ pub(crate) fn supervise(charge: Charge) -> ! {
         Ok((signals, launched)) => {
             Report::Started { pid: launched.pid }.send(&control);
             let tree = Tree::new(signals, launched.pid);
-            Supervisor { control, tree, deadline, grace, text: launched.text, told: false }.run();
+            Supervisor {
+                control,
+                tree,
+                deadline,
+                grace,
+                text: launched.text,
+                told: false,
+            }
+            .run();
         }
         Err(failure) => Report::Failed(failure).send(&control),
     }
@@ -96,7 +121,10 @@ impl Supervisor {
                 continue;
             }
             let limit = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            let ready = poll([Some(self.control.as_fd()), Some(self.tree.signals().as_fd())], limit);
+            let ready = poll(
+                [Some(self.control.as_fd()), Some(self.tree.signals().as_fd())],
+                limit,
+            );
             if ready.is_ok_and(|[control, _]| control) {
                 match Order::receive(&self.control) {
                     Heard::Order(Order::End(force)) => self.end(force),
@@ -131,7 +159,12 @@ impl Supervisor {
         if !self.told {
             self.told = true;
             self.remove_text();
-            Report::Ended { status: self.tree.status, force, gone }.send(&self.control);
+            Report::Ended {
+                status: self.tree.status,
+                force,
+                gone,
+            }
+            .send(&self.control);
         }
     }
 

@@ -24,7 +24,9 @@ pub(crate) fn find(name: &OsStr, search: &OsStr) -> Result<PathBuf, Failure> {
     let candidates: Vec<PathBuf> = if is_path {
         vec![name.into()]
     } else {
-        std::env::split_paths(search).map(|directory| in_directory(directory, name)).collect()
+        std::env::split_paths(search)
+            .map(|directory| in_directory(directory, name))
+            .collect()
     };
     let mut denied = None;
     for candidate in candidates {
@@ -43,15 +45,20 @@ pub(crate) fn find(name: &OsStr, search: &OsStr) -> Result<PathBuf, Failure> {
         }
     }
     Err(match denied {
-        Some(why) => {
-            Failure::new(SetupFailure::ProgramDenied, format!("program {shown} cannot be run: {why}"))
-        }
-        None if is_path => {
-            Failure::new(SetupFailure::ProgramNotFound, format!("program {shown} does not exist"))
-        }
+        Some(why) => Failure::new(
+            SetupFailure::ProgramDenied,
+            format!("program {shown} cannot be run: {why}"),
+        ),
+        None if is_path => Failure::new(
+            SetupFailure::ProgramNotFound,
+            format!("program {shown} does not exist"),
+        ),
         None => {
             let search = search.to_string_lossy();
-            Failure::new(SetupFailure::ProgramNotFound, format!("program {shown} is not in PATH ({search})"))
+            Failure::new(
+                SetupFailure::ProgramNotFound,
+                format!("program {shown} is not in PATH ({search})"),
+            )
         }
     })
 }
@@ -99,8 +106,13 @@ fn has_known_format(path: &Path) -> bool {
 
 /// Whether the machine's administrator has taught the kernel more formats (`binfmt_misc`), which only it can judge.
 fn other_formats_are_registered() -> bool {
-    let entries = std::fs::read_dir("/proc/sys/fs/binfmt_misc").into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| entry.file_name() != "register" && entry.file_name() != "status")
+    let entries = std::fs::read_dir("/proc/sys/fs/binfmt_misc")
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .into_iter()
+        .any(|entry| entry.file_name() != "register" && entry.file_name() != "status")
 }
 
 /// Why the system would not start a program that was found: it is there, so something it needs is not.
@@ -111,7 +123,10 @@ pub(crate) fn refused(program: &Path, error: &io::Error) -> Failure {
     } else {
         ""
     };
-    Failure::new(SetupFailure::ProgramDenied, format!("program {shown} cannot be run: {error}{needs}"))
+    Failure::new(
+        SetupFailure::ProgramDenied,
+        format!("program {shown} cannot be run: {error}{needs}"),
+    )
 }
 
 #[cfg(test)]
@@ -137,12 +152,24 @@ mod tests {
             let search = std::env::join_paths(search.iter().map(|name| path(name))).unwrap();
             find(name, &search).map_err(|failure| failure.kind)
         };
-        assert_eq!(find("tool".as_ref(), &["one", "two"]), Ok(path("two/tool").into()));
+        assert_eq!(
+            find("tool".as_ref(), &["one", "two"]),
+            Ok(path("two/tool").into())
+        );
         assert_eq!(find(&path("two/tool"), &[]), Ok(path("two/tool").into()));
         assert_eq!(find("tool".as_ref(), &["one"]), Err(SetupFailure::ProgramDenied));
-        assert_eq!(find("folder".as_ref(), &["two"]), Err(SetupFailure::ProgramDenied));
-        assert_eq!(find("nothing".as_ref(), &["one", "two"]), Err(SetupFailure::ProgramNotFound));
-        assert_eq!(find(&path("two/nothing"), &[]), Err(SetupFailure::ProgramNotFound));
+        assert_eq!(
+            find("folder".as_ref(), &["two"]),
+            Err(SetupFailure::ProgramDenied)
+        );
+        assert_eq!(
+            find("nothing".as_ref(), &["one", "two"]),
+            Err(SetupFailure::ProgramNotFound)
+        );
+        assert_eq!(
+            find(&path("two/nothing"), &[]),
+            Err(SetupFailure::ProgramNotFound)
+        );
         if !other_formats_are_registered() {
             assert_eq!(find("plain".as_ref(), &["two"]), Err(SetupFailure::ProgramDenied));
         }

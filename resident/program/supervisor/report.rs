@@ -5,10 +5,7 @@ use std::{
     io::{Read as _, Write as _},
 };
 
-use crate::{
-    system::Status,
-    wire::SetupFailure,
-};
+use crate::{system::Status, wire::SetupFailure};
 
 /// The longest packet.
 const LONGEST: usize = 4096;
@@ -86,14 +83,22 @@ impl Report {
                     Some(Status::Exited(code)) => (1, *code),
                     Some(Status::Signaled(number)) => (2, *number),
                 };
-                vec![3, kind, number, force.map_or(0, |force| force as u8 + 1), u8::from(*gone)]
+                vec![
+                    3,
+                    kind,
+                    number,
+                    force.map_or(0, |force| force as u8 + 1),
+                    u8::from(*gone),
+                ]
             }
         }
     }
 
     fn decode(packet: &[u8]) -> Option<Self> {
         Some(match *packet {
-            [1, a, b, c, d] => Self::Started { pid: i32::from_le_bytes([a, b, c, d]) },
+            [1, a, b, c, d] => Self::Started {
+                pid: i32::from_le_bytes([a, b, c, d]),
+            },
             [2, kind, ref message @ ..] => Self::Failed(Failure::new(
                 SetupFailure::from_number(kind)?,
                 String::from_utf8_lossy(message),
@@ -104,7 +109,10 @@ impl Report {
                     2 => Some(Status::Signaled(number)),
                     _ => None,
                 },
-                force: usize::from(force).checked_sub(1).and_then(|index| FORCES.get(index)).copied(),
+                force: usize::from(force)
+                    .checked_sub(1)
+                    .and_then(|index| FORCES.get(index))
+                    .copied(),
                 gone: gone == 1,
             },
             _ => return None,
@@ -141,14 +149,19 @@ impl Order {
         let mut packet = [0; 2];
         match control.read(&mut packet) {
             Ok(2) => match packet {
-                [1, force] => FORCES.get(usize::from(force)).map_or(Heard::Nothing, |force| {
-                    Heard::Order(Self::End(*force))
-                }),
+                [1, force] => FORCES
+                    .get(usize::from(force))
+                    .map_or(Heard::Nothing, |force| Heard::Order(Self::End(*force))),
                 [_, number] => Heard::Order(Self::Signal(number)),
             },
             Ok(0) => Heard::Lost,
             Ok(_) => Heard::Nothing,
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted
+                ) =>
+            {
                 Heard::Nothing
             }
             Err(_) => Heard::Lost,
@@ -165,10 +178,25 @@ mod tests {
         let [left, right] = crate::system::message_pair().unwrap();
         for report in [
             Report::Started { pid: 70_000 },
-            Report::Failed(Failure::new(SetupFailure::CwdDenied, "the directory /x may not be entered")),
-            Report::Ended { status: Some(Status::Exited(255)), force: None, gone: true },
-            Report::Ended { status: Some(Status::Signaled(9)), force: Some(Force::Shutdown), gone: false },
-            Report::Ended { status: None, force: Some(Force::Deadline), gone: false },
+            Report::Failed(Failure::new(
+                SetupFailure::CwdDenied,
+                "the directory /x may not be entered",
+            )),
+            Report::Ended {
+                status: Some(Status::Exited(255)),
+                force: None,
+                gone: true,
+            },
+            Report::Ended {
+                status: Some(Status::Signaled(9)),
+                force: Some(Force::Shutdown),
+                gone: false,
+            },
+            Report::Ended {
+                status: None,
+                force: Some(Force::Deadline),
+                gone: false,
+            },
         ] {
             report.send(&left);
             assert_eq!(Report::receive(&right), Some(report));

@@ -47,7 +47,11 @@ fn lists_children(of: i32) -> bool {
 
 fn children_in(of: i32, table: Option<&[(i32, i32)]>) -> Vec<i32> {
     if let Some(table) = table {
-        return table.iter().filter(|(_, parent)| *parent == of).map(|(pid, _)| *pid).collect();
+        return table
+            .iter()
+            .filter(|(_, parent)| *parent == of)
+            .map(|(pid, _)| *pid)
+            .collect();
     }
     let Ok(threads) = fs::read_dir(format!("/proc/{of}/task")) else {
         return Vec::new();
@@ -55,7 +59,10 @@ fn children_in(of: i32, table: Option<&[(i32, i32)]>) -> Vec<i32> {
     let mut found = Vec::new();
     for thread in threads.flatten() {
         let list = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        found.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        found.extend(
+            list.split_ascii_whitespace()
+                .filter_map(|pid| pid.parse::<i32>().ok()),
+        );
     }
     found
 }
@@ -68,7 +75,13 @@ fn parents() -> Vec<(i32, i32)> {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
             // The name, in parentheses, may contain anything; state and parent follow it.
-            let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()?;
+            let parent = stat
+                .rsplit_once(')')?
+                .1
+                .split_ascii_whitespace()
+                .nth(1)?
+                .parse()
+                .ok()?;
             Some((pid, parent))
         })
         .collect()
@@ -88,7 +101,12 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn new(signals: Signals, main: i32) -> Self {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
-        Self { signals, own, main, status: None }
+        Self {
+            signals,
+            own,
+            main,
+            status: None,
+        }
     }
 
     pub(crate) fn signals(&self) -> &Signals {

@@ -61,17 +61,14 @@ unsafe extern "C" {
     pub(super) fn fchdir(descriptor: c_int) -> c_int;
     pub(super) fn flock(descriptor: c_int, operation: c_int) -> c_int;
     pub(super) fn poll(descriptors: *mut PollDescriptor, count: c_ulong, timeout: c_int) -> c_int;
-    pub(super) fn splice(
-        from: c_int,
-        from_offset: *mut i64,
-        to: c_int,
-        to_offset: *mut i64,
-        length: usize,
-        flags: c_uint,
-    ) -> isize;
 
     pub(super) fn epoll_create1(flags: c_int) -> c_int;
-    pub(super) fn epoll_ctl(epoll: c_int, operation: c_int, descriptor: c_int, event: *mut EpollEvent) -> c_int;
+    pub(super) fn epoll_ctl(
+        epoll: c_int,
+        operation: c_int,
+        descriptor: c_int,
+        event: *mut EpollEvent,
+    ) -> c_int;
     pub(super) fn epoll_wait(epoll: c_int, events: *mut EpollEvent, most: c_int, timeout: c_int) -> c_int;
 
     pub(super) fn sigprocmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;

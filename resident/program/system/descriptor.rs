@@ -33,7 +33,10 @@ pub(crate) fn enlarge_pipe(descriptor: impl AsFd, bytes: c_int) {
 
 /// Makes one of the standard descriptors mean what another does.
 pub(crate) fn replace(standard: RawFd, by: BorrowedFd) -> io::Result<()> {
-    debug_assert!((0..=2).contains(&standard), "nothing of the program owns the standard descriptors");
+    debug_assert!(
+        (0..=2).contains(&standard),
+        "nothing of the program owns the standard descriptors"
+    );
     // SAFETY: nothing owns the standard descriptors, so nothing is closed behind an owner's back.
     checked(unsafe { c::dup2(by.as_raw_fd(), standard) }).map(drop)
 }
@@ -76,8 +79,13 @@ fn close_range(first: RawFd, last: RawFd) {
     }
     // Before Linux 5.9 each must be closed by itself.
     let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let numbers: Vec<RawFd> = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for number in numbers.into_iter().filter(|number| (first..=last).contains(number)) {
+    let numbers: Vec<RawFd> = open
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    for number in numbers
+        .into_iter()
+        .filter(|number| (first..=last).contains(number))
+    {
         // SAFETY: as above; the descriptor that listed the directory is closed by now, and closing it again is harmless.
         drop(unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(number) });
     }
@@ -106,7 +114,11 @@ pub(crate) fn poll<const N: usize>(
 
 /// Whether nobody is at the other end of a pipe.
 pub(crate) fn has_lost_other_end(pipe: impl AsFd) -> bool {
-    let mut polled = c::PollDescriptor { descriptor: pipe.as_fd().as_raw_fd(), events: 0, returned: 0 };
+    let mut polled = c::PollDescriptor {
+        descriptor: pipe.as_fd().as_raw_fd(),
+        events: 0,
+        returned: 0,
+    };
     // SAFETY: there is one element.
     let result = unsafe { c::poll(&raw mut polled, 1, 0) };
     result == 1 && polled.returned & ERROR != 0
@@ -117,12 +129,4 @@ pub(super) fn milliseconds(limit: Option<Duration>) -> c_int {
     limit.map_or(-1, |limit| {
         c_int::try_from(limit.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX)
     })
-}
-
-/// Moves bytes from one descriptor to another without a copy; one of them must be a pipe.
-pub(crate) fn splice(from: BorrowedFd, to: BorrowedFd, length: usize) -> io::Result<usize> {
-    let null = std::ptr::null_mut();
-    // SAFETY: both descriptors are open; null offsets mean the descriptors' own.
-    let moved = unsafe { c::splice(from.as_raw_fd(), null, to.as_raw_fd(), null, length, 0) };
-    usize::try_from(moved).map_err(|_| io::Error::last_os_error())
 }

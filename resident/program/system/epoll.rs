@@ -28,8 +28,14 @@ pub(crate) struct Interest {
 }
 
 impl Interest {
-    pub(crate) const READ: Self = Self { read: true, write: false };
-    pub(crate) const WRITE: Self = Self { read: false, write: true };
+    pub(crate) const READ: Self = Self {
+        read: true,
+        write: false,
+    };
+    pub(crate) const WRITE: Self = Self {
+        read: false,
+        write: true,
+    };
 
     fn bits(self) -> u32 {
         (if self.read { READ } else { 0 }) | (if self.write { WRITE } else { 0 })
@@ -94,7 +100,11 @@ impl Epoll {
         let come = events.into_iter().take(count).map(|event| {
             let (bits, token) = (event.events, event.data);
             let lost = bits & (ERROR | HANG_UP) != 0;
-            Ready { token, read: bits & READ != 0 || lost, write: bits & WRITE != 0 || lost }
+            Ready {
+                token,
+                read: bits & READ != 0 || lost,
+                write: bits & WRITE != 0 || lost,
+            }
         });
         Ok(come.collect())
     }

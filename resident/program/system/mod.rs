@@ -12,7 +12,8 @@ mod spawn;
 use std::io;
 
 pub(crate) use descriptor::{
-    change_directory_to, close_all_but, enlarge_pipe, has_lost_other_end, lock, poll, replace, set_nonblocking, splice,
+    change_directory_to, close_all_but, enlarge_pipe, has_lost_other_end, lock, poll, replace,
+    set_nonblocking,
 };
 pub(crate) use epoll::{Epoll, Interest, Ready};
 pub(crate) use process::{
@@ -20,9 +21,7 @@ pub(crate) use process::{
     set_dumpable, set_name, set_umask, subreaper,
 };
 pub(crate) use signal::{Signals, number};
-pub(crate) use socket::{
-    connect, directory_watch, large_buffer, message_pair, peer_user, random,
-};
+pub(crate) use socket::{connect, directory_watch, large_buffer, message_pair, peer_user, random};
 pub(crate) use spawn::spawn;
 
 /// Error numbers of Linux that decide something here.
@@ -45,5 +44,9 @@ pub(crate) mod errno {
 
 /// The result of a C function that says -1 when it has failed.
 fn checked(result: std::ffi::c_int) -> io::Result<std::ffi::c_int> {
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }

@@ -78,7 +78,10 @@ pub(crate) fn reap(stopped: bool) -> Reaped {
     // SAFETY: the status lives through the call.
     match checked(unsafe { c::waitpid(-1, &raw mut status, options) }) {
         Ok(0) => Reaped::AllAlive,
-        Ok(pid) => Reaped::Child { pid, status: Status::from_raw(status) },
+        Ok(pid) => Reaped::Child {
+            pid,
+            status: Status::from_raw(status),
+        },
         Err(_) => Reaped::NoChildren,
     }
 }

@@ -35,7 +35,10 @@ pub(crate) fn message_pair() -> io::Result<[File; 2]> {
 /// Connects to a Unix socket without waiting for anything.
 pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
     let bytes = path.as_os_str().as_bytes();
-    let mut address = c::SocketAddress { family: 1, path: [0; c::ADDRESS] };
+    let mut address = c::SocketAddress {
+        family: 1,
+        path: [0; c::ADDRESS],
+    };
     if bytes.len() >= c::ADDRESS {
         return Err(io::ErrorKind::InvalidFilename.into());
     }
@@ -57,7 +60,13 @@ pub(crate) fn peer_user(socket: impl AsFd) -> io::Result<u32> {
     let value = (&raw mut credentials).cast();
     // SAFETY: the value has the length that is said.
     checked(unsafe {
-        c::getsockopt(socket.as_fd().as_raw_fd(), SOCKET, PEER_CREDENTIALS, value, &raw mut length)
+        c::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            SOCKET,
+            PEER_CREDENTIALS,
+            value,
+            &raw mut length,
+        )
     })?;
     Ok(credentials.uid)
 }

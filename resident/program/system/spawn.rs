@@ -26,7 +26,9 @@ pub(crate) fn spawn(
     attributes.prepare()?;
     for (target, descriptor) in (0..).zip(standard) {
         // SAFETY: the actions were initialised.
-        done(unsafe { c::posix_spawn_file_actions_adddup2(&raw mut actions.0, descriptor.as_raw_fd(), target) })?;
+        done(unsafe {
+            c::posix_spawn_file_actions_adddup2(&raw mut actions.0, descriptor.as_raw_fd(), target)
+        })?;
     }
     let (arguments, environment) = (pointers(arguments), pointers(environment));
     let mut pid = 0;
@@ -45,12 +47,20 @@ pub(crate) fn spawn(
 }
 
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {
-    strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
+    strings
+        .iter()
+        .map(|string| string.as_ptr())
+        .chain([ptr::null()])
+        .collect()
 }
 
 /// The result of a function that returns an error number.
 fn done(number: i32) -> io::Result<()> {
-    if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
+    if number == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(number))
+    }
 }
 
 struct Attributes(c::Opaque);
@@ -68,7 +78,10 @@ impl Attributes {
         let attributes = &raw mut self.0;
         // SAFETY: the attributes were initialised, and the sets live through the calls.
         unsafe {
-            done(c::posix_spawnattr_setflags(attributes, SIGNALS_DEFAULT | SIGNAL_MASK | NEW_SESSION))?;
+            done(c::posix_spawnattr_setflags(
+                attributes,
+                SIGNALS_DEFAULT | SIGNAL_MASK | NEW_SESSION,
+            ))?;
             done(c::posix_spawnattr_setsigmask(attributes, &raw const none))?;
             done(c::posix_spawnattr_setsigdefault(attributes, &raw const all))
         }

@@ -18,17 +18,17 @@ use std::{
 };
 
 use herm_resident::wire::{
-    Command, Deframer, Ending, JobRecord, MAX_REPLY, Outcome, Reply, Request, Start, Stdin, Stream, VERSION, Welcome,
-    frame,
+    Command, Deframer, Ending, JobRecord, MAX_REPLY, Outcome, Reply, Request, Start, Stdin, Stream, VERSION,
+    Welcome, frame,
     proof::{Role, Transcript},
     sha256,
 };
 
 /// How long anything may take in a test.
-pub const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// The program, as a file.
-pub fn program() -> &'static Path {
+pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let bytes = herm_resident::BINARY.expect("the program is embedded");
@@ -45,16 +45,16 @@ pub fn program() -> &'static Path {
 }
 
 /// A daemon with its directory. Both go when this is dropped.
-pub struct Resident {
+pub(crate) struct Resident {
     base: tempfile::TempDir,
 }
 
 impl Resident {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::start_with(&[])
     }
 
-    pub fn start_with(arguments: &[&str]) -> Self {
+    pub(crate) fn start_with(arguments: &[&str]) -> Self {
         let resident = Self::prepare();
         let status = resident.daemon().args(arguments).status().unwrap();
         assert!(status.success(), "{status}");
@@ -62,26 +62,28 @@ impl Resident {
     }
 
     /// The directory without a daemon.
-    pub fn prepare() -> Self {
-        Self { base: tempfile::tempdir().unwrap() }
+    pub(crate) fn prepare() -> Self {
+        Self {
+            base: tempfile::tempdir().unwrap(),
+        }
     }
 
-    pub fn directory(&self) -> PathBuf {
+    pub(crate) fn directory(&self) -> PathBuf {
         self.base.path().join("home")
     }
 
     /// A directory for what commands leave.
-    pub fn scratch(&self) -> &Path {
+    pub(crate) fn scratch(&self) -> &Path {
         self.base.path()
     }
 
-    pub fn daemon(&self) -> Process {
+    pub(crate) fn daemon(&self) -> Process {
         let mut process = Process::new(program());
         process.arg("daemon").arg(self.directory());
         process
     }
 
-    pub fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         Client::connect(&self.directory())
     }
 }
@@ -97,72 +99,92 @@ impl Drop for Resident {
     }
 }
 
-pub fn secret(directory: &Path) -> [u8; 32] {
+pub(crate) fn secret(directory: &Path) -> [u8; 32] {
     fs::read(directory.join("secret")).unwrap().try_into().unwrap()
 }
 
 /// What a command came to.
 #[derive(Debug)]
-pub struct Ran {
-    pub job: u64,
-    pub pid: u32,
-    pub ending: Ending,
-    pub output: [Vec<u8>; 2],
-    pub gaps: Vec<(Stream, u64, u64)>,
+pub(crate) struct Ran {
+    pub(crate) job: u64,
+    pub(crate) pid: u32,
+    pub(crate) ending: Ending,
+    pub(crate) output: [Vec<u8>; 2],
+    pub(crate) gaps: Vec<(Stream, u64, u64)>,
     /// How long until the end was told.
-    pub took: Duration,
+    pub(crate) took: Duration,
 }
 
 impl Ran {
-    pub fn out(&self) -> String {
+    pub(crate) fn out(&self) -> String {
         String::from_utf8_lossy(&self.output[0]).into_owned()
     }
 
-    pub fn err(&self) -> String {
+    pub(crate) fn err(&self) -> String {
         String::from_utf8_lossy(&self.output[1]).into_owned()
     }
 
     #[track_caller]
-    pub fn assert_exited(&self, expected: u8) {
-        assert_eq!(self.ending.outcome, Outcome::Exited { code: expected }, "{self:?}");
+    pub(crate) fn assert_exited(&self, expected: u8) {
+        assert_eq!(
+            self.ending.outcome,
+            Outcome::Exited { code: expected },
+            "{self:?}"
+        );
     }
 }
 
-pub struct Client {
-    pub socket: UnixStream,
+pub(crate) struct Client {
+    pub(crate) socket: UnixStream,
     deframer: Deframer,
-    pub welcome: Option<Box<Welcome>>,
+    pub(crate) welcome: Option<Box<Welcome>>,
     /// Replies that came while others were waited for.
     aside: VecDeque<Reply>,
     calls: u32,
 }
 
 /// Credit that is never used up.
-pub const PLENTY: u64 = 1 << 40;
+pub(crate) const PLENTY: u64 = 1 << 40;
 
 impl Client {
-    pub fn connect(directory: &Path) -> Self {
+    pub(crate) fn connect(directory: &Path) -> Self {
         let socket = UnixStream::connect(directory.join("socket")).unwrap();
         Self::prove(socket, &secret(directory)).unwrap()
     }
 
-    pub fn raw(socket: UnixStream) -> Self {
+    pub(crate) fn raw(socket: UnixStream) -> Self {
         socket.set_read_timeout(Some(LIMIT)).unwrap();
-        Self { socket, deframer: Deframer::default(), welcome: None, aside: VecDeque::new(), calls: 0 }
+        Self {
+            socket,
+            deframer: Deframer::default(),
+            welcome: None,
+            aside: VecDeque::new(),
+            calls: 0,
+        }
     }
 
     /// Makes the proofs; the error is what the resident said instead of welcome.
-    pub fn prove(socket: UnixStream, secret: &[u8; 32]) -> Result<Self, Reply> {
+    pub(crate) fn prove(socket: UnixStream, secret: &[u8; 32]) -> Result<Self, Reply> {
         let mut client = Self::raw(socket);
         let nonce = sha256(format!("{:?}{:?}", Instant::now(), std::thread::current().id()).as_bytes());
-        client.send(&Request::Hello { oldest: VERSION, newest: VERSION, nonce });
+        client.send(&Request::Hello {
+            oldest: VERSION,
+            newest: VERSION,
+            nonce,
+        });
         let (version, resident, mac) = match client.receive() {
             Reply::Hello { version, nonce, mac } => (version, nonce, mac),
             other => return Err(other),
         };
-        let transcript = Transcript { version, client: nonce, resident };
+        let transcript = Transcript {
+            version,
+            client: nonce,
+            resident,
+        };
         let proved = transcript.is_proved(secret, Role::Resident, &mac);
-        client.send(&Request::Prove { mac: transcript.prove(secret, Role::Client) });
+        client.send(&Request::Prove {
+            mac: transcript.prove(secret, Role::Client),
+        });
         match client.receive() {
             Reply::Welcome(welcome) => {
                 assert!(proved, "the resident has proved itself");
@@ -173,21 +195,21 @@ impl Client {
         }
     }
 
-    pub fn send(&mut self, request: &Request) {
+    pub(crate) fn send(&mut self, request: &Request) {
         self.socket.write_all(&frame(&request.encode())).unwrap();
     }
 
-    pub fn call(&mut self) -> u32 {
+    pub(crate) fn call(&mut self) -> u32 {
         self.calls += 1;
         self.calls
     }
 
     /// The next reply, whatever it is.
-    pub fn receive(&mut self) -> Reply {
+    pub(crate) fn receive(&mut self) -> Reply {
         self.receive_or_end().expect("the resident goes on talking")
     }
 
-    pub fn receive_or_end(&mut self) -> Option<Reply> {
+    pub(crate) fn receive_or_end(&mut self) -> Option<Reply> {
         loop {
             if let Some(message) = self.deframer.next(MAX_REPLY).unwrap() {
                 return Some(Reply::decode(&message).unwrap());
@@ -202,12 +224,12 @@ impl Client {
         }
     }
 
-    pub fn wait_for_end(&mut self) {
+    pub(crate) fn wait_for_end(&mut self) {
         while self.receive_or_end().is_some() {}
     }
 
     /// The next reply that is wanted; others are put aside.
-    pub fn until<T>(&mut self, mut wanted: impl FnMut(&Reply) -> Option<T>) -> T {
+    pub(crate) fn until<T>(&mut self, mut wanted: impl FnMut(&Reply) -> Option<T>) -> T {
         for index in 0..self.aside.len() {
             if let Some(found) = wanted(&self.aside[index]) {
                 self.aside.remove(index);
@@ -224,24 +246,33 @@ impl Client {
     }
 
     /// Sends a request about a call, and returns the answer.
-    pub fn ask(&mut self, request: impl FnOnce(u32) -> Request) -> Reply {
+    pub(crate) fn ask(&mut self, request: impl FnOnce(u32) -> Request) -> Reply {
         let call = self.call();
         self.send(&request(call));
         self.until(|reply| (call_of(reply) == Some(call)).then(|| reply.clone()))
     }
 
-    pub fn start(&mut self, start: Start) -> u64 {
-        match self.ask(|call| Request::Start { call, start: Box::new(start) }) {
+    pub(crate) fn start(&mut self, start: Start) -> u64 {
+        match self.ask(|call| Request::Start {
+            call,
+            start: Box::new(start),
+        }) {
             Reply::Started { job, .. } => job,
             other => panic!("not started: {other:?}"),
         }
     }
 
     /// Runs a command to its end, and forgets it.
-    pub fn run(&mut self, start: Start) -> Ran {
+    pub(crate) fn run(&mut self, start: Start) -> Ran {
         let began = Instant::now();
         let call = self.call();
-        self.send(&Request::Start { call, start: Box::new(Start { attach: Some(PLENTY), ..start }) });
+        self.send(&Request::Start {
+            call,
+            start: Box::new(Start {
+                attach: Some(PLENTY),
+                ..start
+            }),
+        });
         let (job, pid) = match self.until(|reply| (call_of(reply) == Some(call)).then(|| reply.clone())) {
             Reply::Started { job, pid, .. } => (job, pid),
             other => panic!("not started: {other:?}"),
@@ -251,12 +282,12 @@ impl Client {
         ran
     }
 
-    pub fn shell(&mut self, text: &str) -> Ran {
+    pub(crate) fn shell(&mut self, text: &str) -> Ran {
         self.run(shell(text))
     }
 
     /// Takes everything of a job that this client is attached to from the beginning.
-    pub fn finish(&mut self, job: u64, pid: u32, began: Instant) -> Ran {
+    pub(crate) fn finish(&mut self, job: u64, pid: u32, began: Instant) -> Ran {
         let mut output = [Vec::new(), Vec::new()];
         let mut gaps = Vec::new();
         let mut reached = [0; 2];
@@ -264,8 +295,14 @@ impl Client {
         while end.as_ref().is_none_or(|(ending, _)| reached != ending.totals) {
             let reply = self.until(|reply| (job_of(reply) == Some(job)).then(|| reply.clone()));
             match reply {
-                Reply::Output { stream, offset, data, .. } => {
-                    assert_eq!(offset, reached[stream.index()], "every byte comes once and in order");
+                Reply::Output {
+                    stream, offset, data, ..
+                } => {
+                    assert_eq!(
+                        offset,
+                        reached[stream.index()],
+                        "every byte comes once and in order"
+                    );
                     reached[stream.index()] += data.len() as u64;
                     output[stream.index()].extend(data);
                 }
@@ -279,23 +316,34 @@ impl Client {
             }
         }
         let (ending, took) = end.unwrap();
-        Ran { job, pid, ending, output, gaps, took }
+        Ran {
+            job,
+            pid,
+            ending,
+            output,
+            gaps,
+            took,
+        }
     }
 
-    pub fn forget(&mut self, job: u64) {
+    pub(crate) fn forget(&mut self, job: u64) {
         let answer = self.ask(|call| Request::Forget { call, job });
         assert!(matches!(answer, Reply::Done { .. }), "{answer:?}");
     }
 
-    pub fn wait(&mut self, job: u64) -> Ending {
+    pub(crate) fn wait(&mut self, job: u64) -> Ending {
         match self.ask(|call| Request::Wait { call, job }) {
             Reply::Finished { ending, .. } => *ending,
             other => panic!("no end: {other:?}"),
         }
     }
 
-    pub fn list(&mut self) -> Vec<JobRecord> {
-        match self.ask(|call| Request::List { call, after: 0, most: 1000 }) {
+    pub(crate) fn list(&mut self) -> Vec<JobRecord> {
+        match self.ask(|call| Request::List {
+            call,
+            after: 0,
+            most: 1000,
+        }) {
             Reply::Listing { jobs, .. } => jobs,
             other => panic!("no listing: {other:?}"),
         }
@@ -318,35 +366,51 @@ fn call_of(reply: &Reply) -> Option<u32> {
 /// Of what an attached client gets.
 fn job_of(reply: &Reply) -> Option<u64> {
     match reply {
-        Reply::Output { job, .. } | Reply::Gap { job, .. } | Reply::Finished { job, call: 0, .. } => Some(*job),
+        Reply::Output { job, .. } | Reply::Gap { job, .. } | Reply::Finished { job, call: 0, .. } => {
+            Some(*job)
+        }
         _ => None,
     }
 }
 
 /// A request id that was not used before.
-pub fn request_id() -> [u8; 16] {
+pub(crate) fn request_id() -> [u8; 16] {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let digest = sha256(format!("{} {number} {:?}", std::process::id(), Instant::now()).as_bytes());
     digest[..16].try_into().unwrap()
 }
 
-pub fn shell(text: &str) -> Start {
-    let command = Command::Shell { shell: b"bash".to_vec(), text: text.into() };
+pub(crate) fn shell(text: &str) -> Start {
+    let command = Command::Shell {
+        shell: b"bash".to_vec(),
+        text: text.into(),
+    };
     Start::new(request_id(), command)
 }
 
-pub fn argv(arguments: &[&str]) -> Start {
-    Start::new(request_id(), Command::Argv(arguments.iter().map(|argument| argument.as_bytes().to_vec()).collect()))
+pub(crate) fn argv(arguments: &[&str]) -> Start {
+    Start::new(
+        request_id(),
+        Command::Argv(
+            arguments
+                .iter()
+                .map(|argument| argument.as_bytes().to_vec())
+                .collect(),
+        ),
+    )
 }
 
-pub fn with_input(start: Start, input: &[u8]) -> Start {
-    Start { stdin: Stdin::Bytes(input.to_vec()), ..start }
+pub(crate) fn with_input(start: Start, input: &[u8]) -> Start {
+    Start {
+        stdin: Stdin::Bytes(input.to_vec()),
+        ..start
+    }
 }
 
 /// Waits until something holds.
 #[track_caller]
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + LIMIT;
     while !holds() {
         assert!(Instant::now() < end, "{what} never came");
@@ -355,13 +419,16 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Whether a file has stopped changing: what kept a beat in it is dead.
-pub fn is_still(beat: &Path) -> bool {
+pub(crate) fn is_still(beat: &Path) -> bool {
     let before = fs::read(beat).unwrap_or_default();
     std::thread::sleep(Duration::from_millis(150));
     before == fs::read(beat).unwrap_or_default()
 }
 
 /// A process whose standard streams are not the test's.
-pub fn quiet(process: &mut Process) -> &mut Process {
-    process.stdin(ProcessStdio::null()).stdout(ProcessStdio::null()).stderr(ProcessStdio::null())
+pub(crate) fn quiet(process: &mut Process) -> &mut Process {
+    process
+        .stdin(ProcessStdio::null())
+        .stdout(ProcessStdio::null())
+        .stderr(ProcessStdio::null())
 }
