@@ -2,6 +2,11 @@
 //!
 //! `cargo bench -p herm-resident` prints the medians, their ratio, and the size of the program.
 
+#[expect(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "shared with the tests, where helpers may panic"
+)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 

@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if arguments.text {
         relay_text(socket, &first)?;
     } else {
-        relay(socket, &first)?;
+        relay(&socket, &first)?;
     }
     Ok(())
 }
@@ -132,7 +132,7 @@ fn next(socket: &mut UnixStream, deframer: &mut Deframer) -> Result<Reply, Box<d
 }
 
 /// Passes bytes on in both directions. It never returns but by an error: the end of either side is the end of the process.
-fn relay(socket: UnixStream, first: &[u8]) -> io::Result<()> {
+fn relay(socket: &UnixStream, first: &[u8]) -> io::Result<()> {
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     output.write_all(first)?;
     enlarge_pipe(&output, PIPE);
@@ -146,7 +146,7 @@ fn relay(socket: UnixStream, first: &[u8]) -> io::Result<()> {
     pass_on(socket.as_fd(), output.as_fd())
 }
 
-/// Copies everything from one to the other. (The system could move it without a copy, but Linux 6.12 was seen to lose bytes
+/// Copies everything from one to the other. (The system could move it without a copy, but Linux 6.18 was seen to lose bytes
 /// when it splices from a Unix socket into a pipe that is full.)
 fn pass_on(from: BorrowedFd, to: BorrowedFd) -> io::Result<()> {
     let (mut from, mut to) = (

@@ -94,8 +94,11 @@ fn seconds(value: &OsStr) -> Result<Option<Duration>, String> {
     Ok(Some(Duration::from_secs(seconds)).filter(|idle| !idle.is_zero()))
 }
 
+/// Names with values.
+pub(crate) type Variables = Vec<(OsString, OsString)>;
+
 /// The variables of this process for commands, and the secret among them for the resident alone.
-pub(crate) fn environment() -> Result<(Vec<(OsString, OsString)>, Option<[u8; SECRET]>), String> {
+pub(crate) fn environment() -> Result<(Variables, Option<[u8; SECRET]>), String> {
     let mut secret = None;
     let mut variables = Vec::new();
     for (name, value) in env::vars_os() {

@@ -1,5 +1,8 @@
 //! Clients: who is let in, what becomes of a job when its client dies, and that nobody can do harm.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as the tests do")]
+
+#[expect(dead_code, reason = "shared by several tests, each of which uses a part")]
 mod support;
 
 use std::{
@@ -70,7 +73,7 @@ fn frames_that_are_none_end_their_connection_and_nothing_else() {
         frame(&[3, 0, 0]),
         // More than the longest request, in frames that go on and on.
         [
-            (0x8000_0000_u32 | 1_000_000).to_le_bytes().to_vec(),
+            (0x8000_0000_u32 + 1_000_000).to_le_bytes().to_vec(),
             vec![3; 1_000_000],
         ]
         .concat()

@@ -1,5 +1,8 @@
 //! The resident itself: how it starts, how it is reached, how it ends, and what it takes.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as the tests do")]
+
+#[expect(dead_code, reason = "shared by several tests, each of which uses a part")]
 mod support;
 
 use std::{
@@ -312,7 +315,11 @@ fn a_channel_of_lines_loses_nothing() {
             }
         }
     }
-    let expected: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    let expected = (1..=200_000).fold(String::new(), |all, number| {
+        all + &number.to_string()
+            + "
+"
+    });
     assert!(output == expected.as_bytes());
     drop(to);
     reading.join().unwrap();

@@ -100,7 +100,7 @@ impl Connection {
         if self.closing {
             return Come::Lost;
         }
-        let mut buffer = [0; READ];
+        let mut buffer = vec![0; READ];
         let mut requests = Vec::new();
         match self.socket.read(&mut buffer) {
             Ok(0) => return Come::Lost,

@@ -177,15 +177,12 @@ impl Resident {
             Some(Token::Listener) => self.accept(),
             Some(Token::Signals) => self.handle_signals(),
             Some(Token::Watch) => self.look_again(),
-            Some(Token::Connection(id)) => {
-                if ready.read {
-                    self.read_connection(id);
-                }
-            }
+            Some(Token::Connection(id)) if ready.read => self.read_connection(id),
+            // What waits to go is sent after everything that has come.
+            Some(Token::Connection(_)) | None => {}
             Some(Token::Supervisor(job)) => self.hear_supervisor(job),
             Some(Token::Output(job, stream)) => self.read_output(job, stream),
             Some(Token::Input(job)) => self.feed(job),
-            None => {}
         }
     }
 

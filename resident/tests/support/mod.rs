@@ -1,11 +1,5 @@
 //! A resident in a directory of its own, and a client that blocks.
 
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test file uses a part of it, so that no expectation would be met in all"
-)]
-
 use std::{
     collections::VecDeque,
     fs,
