@@ -22,7 +22,7 @@ const DIRECTORY: i32 = 0o200_000;
 const NO_FOLLOW: i32 = 0o400_000;
 
 /// Files that an earlier resident may have left behind begin so.
-const LEFT_BEHIND: [&str; 2] = ["spool-", "text-"];
+const LEFT_BEHIND: [&str; 3] = ["spool-", "text-", crate::session::PREFIX];
 
 #[derive(Debug)]
 pub(crate) struct Home {

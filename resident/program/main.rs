@@ -7,6 +7,7 @@ mod home;
 mod init;
 mod resident;
 mod serve;
+mod session;
 mod settings;
 mod supervisor;
 mod system;

@@ -115,7 +115,7 @@ pub(crate) fn environment() -> Result<(Variables, Option<[u8; SECRET]>), String>
 fn from_hexadecimal(text: &[u8]) -> Option<[u8; SECRET]> {
     let text = std::str::from_utf8(text)
         .ok()
-        .filter(|text| text.is_ascii() && text.len() == 2 * SECRET)?;
+        .filter(|text| text.len() == 2 * SECRET && text.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
     let mut bytes = [0; SECRET];
     for (index, byte) in bytes.iter_mut().enumerate() {
         *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;

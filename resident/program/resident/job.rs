@@ -9,6 +9,7 @@ use std::{
 
 use super::spool::{SLACK, Spool};
 use crate::{
+    session::Carried,
     supervisor::Force,
     system::Status,
     wire::{Ending, JobRecord, JobState, SpoolFull, Stream},
@@ -128,6 +129,8 @@ pub(super) struct Job {
     /// Calls that wait for the start, and whether each was the first to ask for it.
     pub(super) starters: Vec<(u64, u32, bool)>,
     pub(super) notices: Vec<String>,
+    /// What it carries of its session.
+    pub(super) session: Option<Carried>,
     /// How often the kernel had killed for lack of memory before the start.
     pub(super) kills_before: Option<u64>,
     /// Why it is being ended.

@@ -28,6 +28,7 @@ use memory_limit::KillCounter;
 use token::Token;
 
 use crate::{
+    session::Sessions,
     supervisor::{Ground, has_shell},
     system::{Epoll, Interest, Ready, Signals, directory_watch, effective_user, number, peer_user, random},
     version,
@@ -95,6 +96,7 @@ pub(crate) struct Resident {
     /// End of file for commands that are given no input.
     null: Option<File>,
     buffer: Vec<u8>,
+    sessions: Sessions,
     /// Once it is to end: the calls that wait for that.
     shutdown: Option<Vec<(u64, u32)>>,
     over: bool,
@@ -130,6 +132,7 @@ impl Resident {
             bash: has_shell("bash", &setting.ground),
             out_of_memory_told: kills.is_some(),
         };
+        let sessions = Sessions::new(setting.ground.directory.as_deref());
         Ok(Self {
             setting,
             epoll,
@@ -148,6 +151,7 @@ impl Resident {
             kills,
             null: start::open_null(),
             buffer: vec![0; READ],
+            sessions,
             shutdown: None,
             over: false,
         })

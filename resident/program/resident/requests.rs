@@ -32,7 +32,10 @@ impl Resident {
                 self.begin_shutdown(Some((connection, call)));
                 self.go_on_with_shutdown();
             }
-            Request::EndSession { call, .. } => self.send(connection, &Reply::Done { call }),
+            Request::EndSession { call, name } => {
+                self.sessions.end(&name);
+                self.send(connection, &Reply::Done { call });
+            }
             Request::List { call, after, most } => self.list(connection, call, after, most),
             request => self.answer_about_job(connection, &request),
         }
