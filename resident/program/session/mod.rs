@@ -142,8 +142,9 @@ impl Carried {
 }
 
 fn file_name(name: &str) -> String {
-    let [a, b, c, d, e, f, g, h, ..] = sha256(name.as_bytes());
-    format!("{PREFIX}-{:016x}", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+    let digest = sha256(name.as_bytes());
+    let number = digest.first_chunk().copied().map_or(0, u128::from_be_bytes);
+    format!("{PREFIX}-{number:032x}")
 }
 
 fn cwd_of(state: &Path) -> PathBuf {
