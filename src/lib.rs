@@ -3,3 +3,4 @@
 pub mod backend;
 pub mod caller;
 pub mod files;
+pub mod resident;

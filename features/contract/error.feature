@@ -44,7 +44,7 @@ Feature: ERROR: an error names the thing and the way out
   Scenario Outline: A NUL byte is refused before anything starts
     NUL bytes failed deep inside a backend, with a raw error of the system (https://github.com/PrimeIntellect-ai/verifiers/pull/2076).
     Given an open sandbox
-    When a command that leaves a mark has a NUL byte in <a part>
+    When a command that leaves a mark is given a NUL byte in <a part>
     Then the call is refused as an invalid argument
     And the mark is not there
 

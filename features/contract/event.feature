@@ -45,3 +45,11 @@ Feature: EVENT: what is told of a command is true and in order
     Given an open sandbox
     When a command is silent for 1 second before it ends
     Then it was said to be alive meanwhile
+
+  @id:EVENT-007 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:counts-no-errors
+  Scenario: The totals of both streams are what the command wrote to each
+    A cut that is not told looks like the whole (https://github.com/NousResearch/hermes-agent/issues/86401).
+    Given an open sandbox
+    When a command prints 204800 bytes on each stream in turns
+    Then the total of standard output is 204800 bytes
+    And the total of standard error is 204800 bytes

@@ -60,13 +60,18 @@ Feature: PROTO: both sides understand each other, now and later
     When a program is given an argument of bytes that are not valid UTF-8
     Then it has received exactly these bytes
 
-  @id:PROTO-008 @must @since:0.1 @profile:core @mutant:ignores-credit
-  Scenario: No more output is sent than the caller has room for
+  @id:PROTO-008 @must @since:0.1 @profile:core @mutant:ignores-credit @mutant:ignores-credit-for-errors
+  Scenario Outline: No more output is sent than the caller has room for
     A host process froze on half a gigabyte of output that nobody had asked for (https://github.com/NousResearch/hermes-agent/issues/64435).
     Given an open sandbox
-    When a command prints 100000 bytes to a caller with room for 4096
+    When a command prints 100000 bytes <as> to a caller with room for 4096
     Then exactly 4096 bytes arrive until there is room
     And all 100000 bytes have arrived when there is room
+
+    Examples:
+      | as        |
+      | as output |
+      | as errors |
 
   @id:PROTO-009 @must @since:0.1 @profile:core @alone @mutant:lingers-when-its-input-has-ended
   Scenario: The end of its input ends the backend and what runs in it

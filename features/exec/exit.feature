@@ -98,3 +98,11 @@ Feature: EXIT: how a command ended is told as it was
     Given an open sandbox
     When a command that is a dash and a letter is run
     Then the outcome is exited with code 127
+
+  @id:EXIT-011 @must @since:0.1 @profile:core @mutant:ignores-broken-pipes
+  Scenario: A writer whose reader has gone is ended, as a shell's users expect
+    A helper that ran on at the far end of a pipe kept a command from ending (https://github.com/openai/codex/issues/7846).
+    Given an open sandbox
+    When a command that leaves a mark is abandoned by its reader
+    Then standard output is exactly "y\n"
+    And the mark is not there

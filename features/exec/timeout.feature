@@ -82,3 +82,36 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     Then the outcome is cancelled
     And the beat has stopped
     And the sandbox still runs commands
+
+  @id:TIMEOUT-012 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-whole-seconds @mutant:deadlines-rounded-up
+  Scenario: A deadline that is no whole number of seconds is kept
+    What one layer took for seconds was milliseconds to the next, and every command ended at once (https://github.com/OpenHands/OpenHands/issues/9147).
+    Given an open sandbox
+    When a command keeps a beat with a deadline of 1100 milliseconds, and then one of 2000
+    Then the outcome is timed out, each at its own deadline
+
+  @id:TIMEOUT-013 @must @since:0.1 @profile:core @needs:timeout,streams_apart,streams=apart @mutant:deadline-loses-errors @mutant:deadline-loses-output
+  Scenario: What was written as an error before the deadline is kept, too
+    Output collected before the deadline was thrown away (https://github.com/SWE-agent/SWE-ReX/issues/29).
+    Given an open sandbox
+    When a command prints on both streams and keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out
+    And standard output is all that was printed
+    And standard error is all that was printed
+
+  @id:TIMEOUT-014 @should @since:0.1 @profile:core @needs:timeout @mutant:goes-by-the-wall-clock
+  Scenario: A command lives until its deadline although the clock jumps ahead
+    One command with one limit ended differently from run to run; only a clock of the caller's own can tell (https://github.com/apache/airflow/pull/72910).
+    Given a world whose clock is about to jump ahead
+    And an open sandbox
+    When a command keeps a beat, with a deadline of 4 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped
+
+  @id:TIMEOUT-015 @should @since:0.1 @profile:core @needs:timeout @mutant:goes-by-the-wall-clock
+  Scenario: A command that ends in time has not timed out although the clock has jumped ahead
+    The first command timed out at once (https://github.com/OpenHands/OpenHands/issues/9147).
+    Given a world whose clock is about to jump ahead
+    And an open sandbox
+    When a command with a deadline of 30 seconds runs for some seconds
+    Then the outcome is exited with code 0

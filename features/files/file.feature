@@ -53,7 +53,7 @@ Feature: FILE: a file holds what was written, byte for byte
   Scenario: Missing directories are made
     One suite expects missing directories to be made, another takes either answer (https://github.com/langchain-ai/langchain/issues/37905).
     Given an open sandbox
-    When a file in a directory that is missing is written
+    When a file is written into a directory that is missing
     Then reading it gives the same bytes
 
   @id:FILE-006 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:overwrites-without-cutting

@@ -44,10 +44,18 @@ Feature: CLOSE: what is closed is gone
     When the sandbox is destroyed
     Then it is not listed
 
-  @id:CLOSE-006 @must @since:0.1 @profile:core @fresh @mutant:leaves-files-at-close
+  @id:CLOSE-006 @must @since:0.1 @profile:core @fresh @mutant:leaves-files-at-close @mutant:leaves-its-directory-at-close
   Scenario: The files of a destroyed sandbox are gone
     Containers were removed while their directories stayed on the disk (https://github.com/NousResearch/hermes-agent/pull/44144).
     Given two open sandboxes
     And a file in the first one's working directory
     When the first sandbox is destroyed
     Then the second one sees no such file
+
+  @id:CLOSE-007 @must @since:0.1 @profile:core @fresh @needs:cwd @mutant:removes-the-callers-directory
+  Scenario: A directory that the caller has named outlives the sandbox that was opened in it
+    A clean-up that took the caller's own folder for the sandbox's could not be undone (https://github.com/NousResearch/hermes-agent/pull/44144).
+    Given an open sandbox
+    And a file in the first one's working directory
+    When another sandbox that was opened in that directory is destroyed
+    Then the first one still has the file

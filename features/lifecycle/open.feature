@@ -1,7 +1,7 @@
 Feature: OPEN: a sandbox is ready when it is there
   Opening answers when commands can run, and a failed opening leaves nothing.
 
-  @id:OPEN-001 @must @since:0.1 @profile:core @fresh @mutant:one-sandbox-for-all
+  @id:OPEN-001 @must @since:0.1 @profile:core @fresh @mutant:one-sandbox-for-all @mutant:skips-the-first-command
   Scenario: Each opening without a key makes a sandbox of its own
     Two scheduled jobs were given one environment and ran in each other's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
     Given two open sandboxes

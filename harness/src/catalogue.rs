@@ -11,6 +11,8 @@ pub struct Catalogue {
     pub capabilities: BTreeMap<String, String>,
     /// Name → what it is about and its variants.
     pub choices: BTreeMap<String, Choice>,
+    /// Name → what is done to the subject's world.
+    pub conditions: BTreeMap<String, Condition>,
     /// Name → one line of explanation.
     pub profiles: BTreeMap<String, String>,
     /// Code → chapter.
@@ -34,6 +36,26 @@ pub struct Choice {
     pub needs: Option<String>,
     /// Variant → one line of explanation.
     pub values: BTreeMap<String, String>,
+}
+
+/// An act on a subject's world that its own interface has no word for.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// What is done.
+    pub explains: String,
+    /// What it strikes.
+    pub strikes: Strikes,
+}
+
+/// What a condition strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strikes {
+    /// One sandbox, named when it is applied.
+    Sandbox,
+    /// Everything that the subject does while it holds.
+    Subject,
 }
 
 /// A part of the contract.
@@ -106,6 +128,7 @@ impl Catalogue {
         Ok(Self {
             capabilities: read!("capabilities.toml"),
             choices: read!("choices.toml"),
+            conditions: read!("conditions.toml"),
             profiles: read!("profiles.toml"),
             chapters: read!("chapters.toml"),
             mutants: read!("mutants.toml"),

@@ -3,13 +3,15 @@
 use std::{
     env,
     ffi::OsString,
-    fs,
     path::{Path, PathBuf},
 };
 
-use serde::Deserialize;
+use toml::Spanned;
 
-use crate::{catalogue::Catalogue, manifest, near_miss::hint};
+use crate::{
+    catalogue::Catalogue,
+    manifest::{AnyManifest, ManifestError},
+};
 
 /// A backend behind its adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,21 +30,6 @@ pub struct Subject {
     /// The words that name it on the command line of `herm run`; they come last.
     pub arguments: Vec<String>,
 }
-
-/// A subject's file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Manifest {
-    name: String,
-    adapter: Vec<String>,
-    #[serde(default)]
-    environment: Vec<String>,
-    #[serde(default)]
-    expectations: Option<PathBuf>,
-}
-
-/// The keys of a manifest, for near misses.
-const KEYS: [&str; 4] = ["adapter", "environment", "expectations", "name"];
 
 /// A subject that cannot be used. Every kind is a usage error.
 #[derive(Debug, thiserror::Error)]
@@ -66,9 +53,9 @@ pub enum SubjectError {
         #[source]
         source: std::io::Error,
     },
-    /// A manifest of commands that cannot be used.
+    /// A manifest that cannot be used.
     #[error(transparent)]
-    Manifest(#[from] manifest::ManifestError),
+    Manifest(#[from] ManifestError),
     /// This program is broken.
     #[error("{0}")]
     Suite(String),
@@ -82,103 +69,58 @@ pub enum SubjectError {
         /// The variable.
         name: String,
     },
-    /// The file is no manifest.
-    #[error(
-        "{path}:{line}:{column}: {problem}; a manifest has the keys name and adapter (a list: program and arguments), and may have environment (names of variables) and expectations (a path)"
-    )]
-    Broken {
-        /// The file.
-        path: PathBuf,
-        /// Where.
-        line: usize,
-        /// Where.
-        column: usize,
-        /// What is wrong.
-        problem: String,
-    },
 }
 
 impl Subject {
-    /// Reads a manifest: of a process that speaks the protocol (it has the key `adapter`), or of commands (it has the table
-    /// `exec`), which `carrier` carries out when the manifest's path is put behind it.
+    /// Reads a manifest: of a process that speaks the protocol, or of commands, which `carrier` carries out when the
+    /// manifest's path is put behind it. Its adapter starts in the manifest's folder.
     ///
     /// # Errors
     /// [`SubjectError`] with the place.
     pub fn load(path: &Path, carrier: &[OsString]) -> Result<Self, SubjectError> {
-        let unreadable = |source| SubjectError::Unreadable {
+        let catalogue = Catalogue::embedded().map_err(|error| SubjectError::Suite(error.to_string()))?;
+        let manifest = AnyManifest::load(path, &catalogue)?;
+        let absolute = std::path::absolute(path).map_err(|source| SubjectError::Unreadable {
             path: path.to_owned(),
             source,
-        };
-        let text = fs::read_to_string(path).map_err(unreadable)?;
-        let of_commands = toml::from_str::<toml::Table>(&text)
-            .is_ok_and(|table| table.contains_key("exec") && !table.contains_key("adapter"));
-        if of_commands {
-            return Self::of_commands(path, carrier);
-        }
-        let broken = |offset: usize, problem: String| {
-            let before = &text[..text.floor_char_boundary(offset)];
-            let line = before.matches('\n').count() + 1;
-            let column = before
-                .chars()
-                .rev()
-                .take_while(|character| *character != '\n')
-                .count()
-                + 1;
-            SubjectError::Broken {
-                path: path.to_owned(),
-                line,
-                column,
-                problem,
+        })?;
+        let folder = absolute.parent().map(Path::to_owned).unwrap_or_default();
+        let (name, adapter, environment, expectations) = match manifest {
+            AnyManifest::Commands(manifest) => {
+                let words = carrier.iter().cloned().chain([absolute.into_os_string()]);
+                let adapter = words.collect();
+                (
+                    manifest.name,
+                    adapter,
+                    manifest.environment,
+                    manifest.expectations,
+                )
+            }
+            AnyManifest::Process(manifest) => {
+                let words = manifest.adapter.into_inner().into_iter().map(OsString::from);
+                (
+                    manifest.name,
+                    words.collect(),
+                    manifest.environment,
+                    manifest.expectations,
+                )
             }
         };
-        let manifest: Manifest = toml::from_str(&text).map_err(|error| {
-            let message = error.message();
-            let unknown = message
-                .strip_prefix("unknown field `")
-                .and_then(|rest| rest.split('`').next());
-            let hint = unknown.map(|key| hint(key, KEYS)).unwrap_or_default();
-            broken(
-                error.span().map_or(0, |span| span.start),
-                format!("{message}{hint}"),
-            )
-        })?;
-        if manifest.adapter.first().is_none_or(String::is_empty) {
-            return Err(broken(
-                text.find("adapter").unwrap_or(0),
-                "adapter names no program".into(),
-            ));
-        }
-        let is_name = |name: &str| {
-            !name.is_empty()
-                && name.len() <= 64
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte))
-        };
-        if !is_name(&manifest.name) {
-            let problem = "name is not made of 1 to 64 letters, digits, -, _, . and +".into();
-            return Err(broken(text.find("name").unwrap_or(0), problem));
-        }
-        let environment = variables(path, manifest.environment)?;
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
         Ok(Self {
-            name: manifest.name,
-            adapter: manifest.adapter.into_iter().map(OsString::from).collect(),
-            environment,
-            directory: Some(folder.to_owned()),
-            expectations: manifest.expectations.map(|file| folder.join(file)),
+            name: name.into_inner(),
+            adapter,
+            environment: variables(path, environment)?,
+            expectations: expectations.map(|file| folder.join(file)),
+            directory: Some(folder),
             arguments: vec!["--subject".into(), path.display().to_string()],
         })
     }
 }
 
 /// The names of the variables that are needed, checked to be set; one that may be missing is written with a `?` behind it.
-fn variables(path: &Path, names: Vec<String>) -> Result<Vec<String>, SubjectError> {
+fn variables(path: &Path, names: Vec<Spanned<String>>) -> Result<Vec<String>, SubjectError> {
     let mut variables = Vec::new();
-    for name in names {
+    for name in names.into_iter().map(Spanned::into_inner) {
         let optional = name.strip_suffix('?').map(str::to_owned);
         if optional.is_none() && env::var_os(&name).is_none() {
             return Err(SubjectError::Unset {
@@ -191,34 +133,10 @@ fn variables(path: &Path, names: Vec<String>) -> Result<Vec<String>, SubjectErro
     Ok(variables)
 }
 
-impl Subject {
-    fn of_commands(path: &Path, carrier: &[OsString]) -> Result<Self, SubjectError> {
-        let catalogue = Catalogue::embedded().map_err(|error| SubjectError::Suite(error.to_string()))?;
-        let manifest = manifest::Manifest::load(path, &catalogue)?;
-        let absolute = std::path::absolute(path).map_err(|source| SubjectError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        let folder = absolute.parent().map(Path::to_owned);
-        Ok(Self {
-            name: manifest.name.into_inner(),
-            adapter: carrier
-                .iter()
-                .cloned()
-                .chain([absolute.clone().into_os_string()])
-                .collect(),
-            environment: variables(path, manifest.environment)?,
-            expectations: manifest
-                .expectations
-                .map(|file| folder.clone().unwrap_or_default().join(file)),
-            directory: folder,
-            arguments: vec!["--subject".into(), path.display().to_string()],
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn load(text: &str) -> Result<Subject, String> {
@@ -251,16 +169,31 @@ mod tests {
             ),
             (
                 "name = \"x\"\nadapter = []",
-                "subject.toml:2:1: ",
+                "subject.toml:2:11: ",
                 "names no program",
             ),
             (
                 "name = \"a b\"\nadapter = [\"x\"]",
-                "subject.toml:1:1: ",
+                "subject.toml:1:8: ",
                 "letters",
             ),
             ("name = ", "subject.toml:1:", ""),
-            ("", "subject.toml:1:1: ", "missing field `name`"),
+            ("", "subject.toml:1:1: ", "it has neither adapter"),
+            (
+                "name = \"x\"\nadapter = [\"x\"]\n[exec]\nrun = [\"x\"]",
+                "subject.toml:1:1: ",
+                "it has both",
+            ),
+            (
+                "name = \"x\"\nadapter = [\"a\", 2]",
+                "subject.toml:2:17: ",
+                "this is the number 2, but text in quotes is expected here",
+            ),
+            (
+                "name = \"x\"\n[exce]\nrun = [\"x\"]",
+                "subject.toml:2:2: ",
+                "did you mean `exec`?",
+            ),
         ] {
             let error = load(text).unwrap_err();
             assert!(

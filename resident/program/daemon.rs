@@ -90,6 +90,10 @@ fn serve_in_background(
     }
     let log = home.open_file("log")?;
     log.set_len(0)?;
+    let leash = arguments
+        .leash
+        .then(|| io::stdin().as_fd().try_clone_to_owned())
+        .transpose()?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
     for (standard, by) in [(0, &null), (1, &null), (2, &log)] {
         replace(standard, by.as_fd())?;
@@ -112,6 +116,7 @@ fn serve_in_background(
         secret,
         listener: Some(listener),
         dial: None,
+        leash,
         idle: arguments.idle,
     };
     let resident = Resident::new(setting)?;

@@ -42,6 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         secret,
         listener,
         dial,
+        leash: None,
         idle: arguments.idle,
     })?
     .run()?;

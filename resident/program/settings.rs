@@ -16,7 +16,7 @@ const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
 /// How long a daemon stays when nothing goes on, unless it is told.
 const IDLE: Duration = Duration::from_mins(15);
 
-const USAGE: &str = "usage: init [--dial DIR] [--dir DIR] [--idle SECONDS] | daemon DIR [--idle SECONDS] | \
+const USAGE: &str = "usage: init [--dial DIR] [--dir DIR] [--idle SECONDS] | daemon DIR [--idle SECONDS] [--leash] | \
                      serve DIR [--relay] [--text] [--idle SECONDS] | --version";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub(crate) struct Arguments {
     pub(crate) dial: Option<PathBuf>,
     /// `None` stays for ever.
     pub(crate) idle: Option<Duration>,
+    /// Whether it ends with whoever holds the other end of its standard input.
+    pub(crate) leash: bool,
     pub(crate) relay: bool,
     pub(crate) text: bool,
 }
@@ -57,6 +59,7 @@ impl Arguments {
             directory: None,
             dial: None,
             idle,
+            leash: false,
             relay: false,
             text: false,
         };
@@ -69,6 +72,7 @@ impl Arguments {
                 Some("--dial") if mode == Mode::Init => parsed.dial = Some(value()?.into()),
                 Some("--dir") if mode == Mode::Init => parsed.directory = Some(value()?.into()),
                 Some("--idle") if mode != Mode::Version => parsed.idle = seconds(value()?)?,
+                Some("--leash") if mode == Mode::Daemon => parsed.leash = true,
                 Some("--relay") if mode == Mode::Serve => parsed.relay = true,
                 Some("--text") if mode == Mode::Serve => parsed.text = true,
                 _ if !argument.as_encoded_bytes().starts_with(b"-")
@@ -145,6 +149,7 @@ mod tests {
             (serve.directory, serve.idle),
             (Some("/d".into()), Some(Duration::from_secs(5)))
         );
+        assert!(parse("daemon /d --leash").unwrap().leash);
         assert_eq!(parse("init").unwrap().idle, None);
         assert_eq!(parse("daemon /d --idle 0").unwrap().idle, None);
         for wrong in [
@@ -156,6 +161,7 @@ mod tests {
             "daemon /d --text",
             "serve /d /e",
             "serve /d --idle x",
+            "serve /d --leash",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -7,7 +7,7 @@
 //! | arguments | what it does |
 //! |---|---|
 //! | `init [--dial DIR] [--dir DIR] [--idle SECONDS]` | as process 1 of a container: reaps, handles TERM, dials the sockets that appear in `DIR` |
-//! | `daemon DIR [--idle SECONDS]` | goes into the background and listens on `DIR/socket`; returns when it does, or when another one does already |
+//! | `daemon DIR [--idle SECONDS] [--leash]` | goes into the background and listens on `DIR/socket`; returns when it does, or when another one does already; with `--leash` it ends, with everything that it runs, when its standard input does |
 //! | `serve DIR [--relay] [--text] [--idle SECONDS]` | connects its standard input and output to the daemon of `DIR`, starting it if there is none |
 //! | `--version` | prints version, protocol and system |
 //!

@@ -9,7 +9,8 @@ use std::{
 };
 
 use clap::Args;
-use herm::backend::local::{self, LocalBackend};
+use herm::backend::local::{self, LocalBackend, Mode};
+use herm_fixtures::condition::{self, Conditioned, LocalWorld};
 use herm_harness::{
     catalogue::Catalogue,
     manifest::{Manifest, ManifestAdapter},
@@ -18,9 +19,6 @@ use herm_harness::{
 use herm_protocol::{Adapter, serve_stdio};
 
 use super::{fail, runtime::block_on, signals::EndSignals};
-
-/// Backends and modes that are there.
-const SERVED: &[(&str, &str)] = &[(local::BACKEND, local::MODE)];
 
 /// How long answers about commands that a signal ended have to be written.
 const LAST_ANSWERS: Duration = Duration::from_millis(50);
@@ -37,32 +35,31 @@ pub(super) struct Arguments {
     /// Serve the backend that this manifest of commands describes
     #[arg(long, value_name = "FILE", conflicts_with = "backend")]
     manifest: Option<PathBuf>,
-    /// How commands are run there: native
-    #[arg(long, value_name = "MODE", default_value = local::MODE)]
-    mode: String,
+    /// How commands are run there: resident or native
+    #[arg(long, value_name = "MODE", default_value_t)]
+    mode: Mode,
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if let Some(path) = &arguments.manifest {
         return carry_out(path);
     }
-    let asked = (
-        arguments.backend.as_deref().unwrap_or_default(),
-        arguments.mode.as_str(),
-    );
-    if asked == (local::BACKEND, local::MODE) {
-        return block_on(serve(LocalBackend::new()));
+    let backend = arguments.backend.as_deref().unwrap_or_default();
+    if backend != local::BACKEND {
+        return fail(
+            Exit::Usage,
+            format_args!("there is no backend {backend:?}; there is: {}", local::BACKEND),
+        );
     }
-    let (backend, mode) = asked;
-    let there: Vec<_> = SERVED
-        .iter()
-        .map(|(backend, mode)| format!("{backend} ({mode})"))
-        .collect();
-    let there = there.join(", ");
-    fail(
-        Exit::Usage,
-        format_args!("there is no backend {backend:?} in mode {mode:?}; there is: {there}"),
-    )
+    // A condition that an adapter is started in comes before everything else.
+    if let Err(error) = condition::enter() {
+        return fail(Exit::Broken, error);
+    }
+    let mode = arguments.mode;
+    block_on(async move {
+        let backend = Conditioned::new(LocalBackend::new(mode), LocalWorld::default());
+        serve(Arc::new(backend)).await
+    })
 }
 
 /// Serves the backend of a manifest of commands.

@@ -1,35 +1,176 @@
 //! `herm clean`: what a run has left behind.
 
-use std::process::ExitCode;
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Args;
-use herm_harness::{verdict::Exit, watch};
+use herm_harness::{
+    catalogue::Catalogue,
+    manifest::{AnyManifest, Manifest},
+    subject::Subject,
+    tell::tell,
+    verdict::Exit,
+    watch::{self, Abandoned, Scratch},
+};
+use herm_protocol::ledger::LedgerItem;
 
-use super::{fail, list::print};
+use super::{Refusal, broken, fail, list::try_print, runtime::block_on, usage};
 
 /// Remove what a run that was killed has left behind, and nothing else. Without --run, list such runs.
+///
+/// Temporary files are found by the run's id. What a subject has made elsewhere (containers, folders on another machine) is
+/// found by the commands of its manifest's ledger, so the manifest has to be named.
+///
+/// Exit codes: 0 everything is gone, 1 something could not be removed, 2 there is no such run or it still goes on.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The run's id, as its reports tell it
     #[arg(long, value_name = "ID")]
     run: Option<String>,
+    /// The manifest of a subject of that run, for what it has made elsewhere; may be given several times
+    #[arg(long = "subject", value_name = "FILE")]
+    subjects: Vec<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    let Some(run) = &arguments.run else {
-        let runs = watch::leftovers();
-        let text = match runs.as_slice() {
-            [] => "no run has left anything behind".to_owned(),
-            runs => runs
-                .iter()
-                .map(|run| format!("herm clean --run {run}"))
-                .collect::<Vec<_>>()
-                .join("\n"),
-        };
-        return print(&text);
-    };
-    match watch::clean(run) {
-        Ok(path) => print(&format!("removed {}", path.display())),
-        Err(error) => fail(Exit::Usage, error),
+/// A subject whose things can be found.
+struct Known {
+    manifest: Manifest,
+    /// The words that name it on a command line.
+    words: Vec<String>,
+    /// Where its commands run.
+    folder: PathBuf,
+}
+
+impl Known {
+    fn name(&self) -> &str {
+        self.manifest.name.get_ref()
     }
+
+    /// Commands of a manifest run in its folder.
+    fn enter(&self) -> Result<(), Refusal> {
+        env::set_current_dir(&self.folder)
+            .map_err(|error| usage(format_args!("failed to enter {}: {error}", self.folder.display())))
+    }
+}
+
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    block_on(async move {
+        let done = match known(&arguments.subjects) {
+            Ok(subjects) => match &arguments.run {
+                None => list(&subjects).await,
+                Some(run) => clean(run, &subjects).await,
+            },
+            Err(refusal) => Err(refusal),
+        };
+        match done {
+            Ok(exit) => ExitCode::from(exit.code()),
+            Err((exit, message)) => fail(exit, message),
+        }
+    })
+}
+
+fn known(files: &[PathBuf]) -> Result<Vec<Known>, Refusal> {
+    let catalogue = Catalogue::embedded().map_err(broken)?;
+    let known = |path: &PathBuf| {
+        let AnyManifest::Commands(manifest) = AnyManifest::load(path, &catalogue).map_err(usage)? else {
+            return Err(usage(format_args!(
+                "{} is the manifest of an adapter, which removes what it has made when it ends; only the commands of a manifest's ledger can find it afterwards",
+                path.display()
+            )));
+        };
+        if manifest.ledger.is_empty() {
+            return Err(usage(format_args!(
+                "{} has no [[ledger]], so that what a run has made cannot be found; add one",
+                path.display()
+            )));
+        }
+        let subject = Subject::load(path, &[]).map_err(usage)?;
+        Ok(Known {
+            manifest: *manifest,
+            words: subject.arguments,
+            folder: subject.directory.unwrap_or_default(),
+        })
+    };
+    files.iter().map(known).collect()
+}
+
+/// Tells which runs have left something, and what of it is each subject's.
+async fn list(subjects: &[Known]) -> Result<Exit, Refusal> {
+    let path = |run: String| (Scratch::path_of(&run), run);
+    let runs: Vec<_> = watch::leftovers().into_iter().map(path).collect();
+    if runs.is_empty() {
+        try_print("no run has left anything behind")?;
+    }
+    for (scratch, run) in runs {
+        let mut line = vec!["herm", "clean", "--run", &run];
+        line.extend(
+            subjects
+                .iter()
+                .flat_map(|subject| &subject.words)
+                .map(String::as_str),
+        );
+        try_print(&line.join(" "))?;
+        for subject in subjects {
+            subject.enter()?;
+            let left = subject.manifest.left_by(&run, &scratch).await.map_err(usage)?;
+            for item in left {
+                try_print(&format!("    {}: {}", subject.name(), name_of(&item)))?;
+            }
+        }
+    }
+    Ok(Exit::Conformant)
+}
+
+/// Removes what a run has left: what subjects have made first, and then the folder that this may be in.
+async fn clean(run: &str, subjects: &[Known]) -> Result<Exit, Refusal> {
+    let scratch = Scratch::path_of(run);
+    if subjects.is_empty() {
+        let path = watch::clean(run).map_err(usage)?;
+        try_print(&format!("removed {}", path.display()))?;
+        tell(format_args!(
+            "herm: what the run's subjects have made elsewhere, such as containers, was not looked for; add --subject FILE for each manifest of the run that has a [[ledger]]"
+        ));
+        return Ok(Exit::Conformant);
+    }
+    let folder = Abandoned::of(run).map_err(usage)?;
+    let mut all = true;
+    for subject in subjects {
+        all &= clean_subject(subject, run, &scratch).await?;
+    }
+    if let Some(folder) = folder {
+        let path = folder.remove().map_err(usage)?;
+        try_print(&format!("removed {}", path.display()))?;
+    }
+    Ok(if all {
+        Exit::Conformant
+    } else {
+        Exit::NotConformant
+    })
+}
+
+/// Removes what a subject has made in a run, tells each thing, and says whether all is gone.
+async fn clean_subject(subject: &Known, run: &str, scratch: &Path) -> Result<bool, Refusal> {
+    subject.enter()?;
+    let cleaned = subject.manifest.clean(run, scratch).await.map_err(usage)?;
+    if cleaned.is_empty() {
+        try_print(&format!("{}: nothing is left of run {run}", subject.name()))?;
+    }
+    for thing in &cleaned {
+        let name = name_of(&thing.item);
+        match &thing.problem {
+            None => try_print(&format!("{}: removed {name}", subject.name()))?,
+            Some(problem) => tell(format_args!(
+                "herm: {}: {name} is still there: {problem}",
+                subject.name()
+            )),
+        }
+    }
+    Ok(cleaned.iter().all(|thing| thing.problem.is_none()))
+}
+
+fn name_of(item: &LedgerItem) -> String {
+    format!("{} {}", item.kind, item.id)
 }

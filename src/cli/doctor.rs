@@ -137,6 +137,7 @@ async fn look_at(subject: &Subject, scratch: &Path) -> Vec<Finding> {
         retries: 0,
         keep: false,
         hold: None,
+        validate: false,
         guard,
         redactor: Arc::default(),
         listener: None,

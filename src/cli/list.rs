@@ -8,7 +8,9 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use herm_harness::{
+    catalogue::Strikes,
     contract::{Contract, RequirementInfo},
+    manifest,
     tell::tell,
     verdict::Exit,
 };
@@ -41,10 +43,14 @@ enum What {
     Capabilities,
     /// Where both ways are right, and a backend declares its own.
     Choices,
+    /// What can be done to a subject's world by way of test.
+    Conditions,
     /// Named sets of requirements.
     Profiles,
     /// The broken subjects that prove the requirements.
     Mutants,
+    /// The JSON Schema of a manifest, for editors.
+    ManifestSchema,
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
@@ -115,8 +121,10 @@ fn json(what: What, contract: &Contract) -> String {
         }
         What::Capabilities => pretty(&catalogue.capabilities),
         What::Choices => pretty(&catalogue.choices),
+        What::Conditions => pretty(&catalogue.conditions),
         What::Profiles => pretty(&catalogue.profiles),
         What::Mutants => pretty(&catalogue.mutants),
+        What::ManifestSchema => pretty(&manifest::schema::document(catalogue)),
     }
 }
 
@@ -127,8 +135,16 @@ fn pretty(value: &impl Serialize) -> String {
 fn text(what: What, contract: &Contract) -> String {
     let catalogue = &contract.catalogue;
     match what {
+        What::ManifestSchema => json(what, contract),
         What::Requirements => requirements(contract),
         What::Capabilities => explained(&catalogue.capabilities),
+        What::Conditions => table(catalogue.conditions.iter().map(|(name, condition)| {
+            let struck = match condition.strikes {
+                Strikes::Sandbox => "a sandbox",
+                Strikes::Subject => "the subject",
+            };
+            (name.as_str(), format!("{} [{struck}]", condition.explains))
+        })),
         What::Profiles => explained(&catalogue.profiles),
         What::Choices => {
             let blocks = catalogue.choices.iter().map(|(name, choice)| {

@@ -1,18 +1,22 @@
 //! The command line: one file a subcommand.
 
 mod adapter;
+mod bench;
 mod clean;
+mod color;
 mod completions;
 mod contract;
 mod doctor;
 mod exec;
 mod explain;
 mod fixtures;
+mod init;
 mod list;
 mod prove;
 mod run;
 mod runtime;
 mod signals;
+mod smoke;
 mod standard_streams;
 mod subjects;
 mod watch;
@@ -35,9 +39,12 @@ struct Herm {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Init(init::Arguments),
+    Smoke(smoke::Arguments),
     List(list::Arguments),
     Explain(explain::Arguments),
     Prove(prove::Arguments),
+    Bench(bench::Arguments),
     Exec(exec::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
@@ -60,12 +67,15 @@ pub(crate) fn main() -> ExitCode {
     standard_streams::make_blocking();
     match Herm::parse().command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Smoke(arguments) => smoke::run(arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Prove(arguments) => prove::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
         Command::Exec(arguments) => exec::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
-        Command::Clean(arguments) => clean::run(&arguments),
+        Command::Clean(arguments) => clean::run(arguments),
         Command::Adapter(arguments) => adapter::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Mutant(arguments) => fixtures::mutant(arguments),

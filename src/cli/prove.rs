@@ -81,6 +81,7 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
             retries: 0,
             keep: false,
             hold: None,
+            validate: false,
             guard: guard(workspace.path()).map_err(broken)?,
             redactor: Arc::default(),
             listener: None,

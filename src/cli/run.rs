@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use herm_harness::{
     contract::Contract,
     event::{Event, FORMAT},
@@ -19,7 +19,7 @@ use herm_harness::{
     plan::Selection,
     recorder::Recorder,
     redact::Redactor,
-    report::{Console, ConsoleOptions, Report, Reports},
+    report::{Console, Report, Reports},
     runner::{self, EventSink, Hold, RunOptions},
     scene::Listener,
     stop::Stop,
@@ -30,6 +30,7 @@ use herm_harness::{
 
 use super::{
     Refusal, broken,
+    color::Color,
     contract::ContractArguments,
     fail,
     list::try_print,
@@ -72,6 +73,9 @@ pub(super) struct Arguments {
     /// Try what is not kept again, so often; what is kept then is flaky
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "certify")]
     retries: u32,
+    /// Check every message of the adapter against the protocol's JSON Schema; one that does not fit is an error
+    #[arg(long)]
+    validate: bool,
     /// Be strict: no selection, no retries, and a flaky MUST counts
     #[arg(long, conflicts_with_all = ["only", "profiles"])]
     certify: bool,
@@ -89,17 +93,6 @@ pub(super) struct Arguments {
     color: Color,
     #[command(flatten)]
     contract: ContractArguments,
-}
-
-/// When to colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
@@ -152,6 +145,7 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         retries: arguments.retries,
         keep: arguments.keep,
         hold: arguments.keep.then(hold),
+        validate: arguments.validate,
         guard: guard(workspace.path()).map_err(broken)?,
         redactor: Arc::new(redactor_of(&subjects)),
         listener: arguments.verbose.then(listener),
@@ -288,7 +282,7 @@ pub(super) fn run_id() -> String {
 }
 
 /// What the variables that subjects need hold never reaches a report.
-fn redactor_of(subjects: &[Subject]) -> Redactor {
+pub(super) fn redactor_of(subjects: &[Subject]) -> Redactor {
     let names = subjects.iter().flat_map(|subject| &subject.environment);
     Redactor::new(names.filter_map(|name| {
         env::var_os(name).map(|value| (name.clone(), std::os::unix::ffi::OsStringExt::into_vec(value)))
@@ -330,23 +324,6 @@ fn console(arguments: &Arguments) -> Console {
     if arguments.json {
         return Console::silent();
     }
-    let terminal = io::stdout().is_terminal();
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
-    let utf8 = locale.is_none_or(|locale| locale.to_lowercase().replace('-', "").contains("utf8"));
-    let options = ConsoleOptions {
-        width: env::var("COLUMNS")
-            .ok()
-            .and_then(|columns| columns.parse().ok())
-            .unwrap_or(100),
-        color: match arguments.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-        },
-        terminal: terminal && !arguments.verbose,
-        unicode: utf8,
-    };
+    let options = arguments.color.console(arguments.verbose);
     Console::new(Box::new(io::stdout()), options)
 }

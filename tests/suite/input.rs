@@ -26,11 +26,7 @@ fn each_bad_input_is_2_with_what_and_what_next() {
         ("run --subject .toml/x", &["\".toml/x\"", "name one of local"]),
         (
             "run --subject typo.toml",
-            &[
-                "typo.toml:2:1",
-                "did you mean `adapter`?",
-                "a manifest has the keys",
-            ],
+            &["typo.toml:2:1", "did you mean `adapter`?"],
         ),
         (
             "run --subject empty.toml",
@@ -42,6 +38,14 @@ fn each_bad_input_is_2_with_what_and_what_next() {
             &["unset.toml", "HERM_TEST_UNSET", "set it"],
         ),
         ("prove --subject unset.toml", &["HERM_TEST_UNSET"]),
+        ("smoke --subject lokal", &["\"lokal\"", "did you mean `local`?"]),
+        ("smoke --subject none.toml", &["none.toml", "No such file"]),
+        (
+            "smoke --subject typo.toml",
+            &["typo.toml:2:1", "did you mean `adapter`?"],
+        ),
+        ("smoke --subject unset.toml", &["HERM_TEST_UNSET", "set it"]),
+        ("smoke --subject local --adapter x", &["cannot be used with"]),
         (
             "run --only EXIT-01",
             &["\"EXIT-01\"", "did you mean `EXIT-001`?", "herm list"],

@@ -2,15 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod bench;
 mod clean;
+mod condition;
 mod expectation;
 mod features;
+mod init;
 mod input;
 mod kill;
 mod list;
+mod manifest;
 mod misbehaving;
 mod output;
 mod prove;
 mod run;
 mod secret;
+mod smoke;
 mod support;

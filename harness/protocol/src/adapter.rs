@@ -8,12 +8,14 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     ByteString, Error,
     capture::Recorder,
+    condition::{ConditionApplied, ConditionList, ConditionParams},
     exec::{Outcome, RunParams, Stream},
     file::{
         ChmodParams, DirectoryListing, FileContent, FileInfo, MoveParams, PathParams, ReadParams,
         RemoveParams, WriteParams,
     },
     initialize::{InitializeParams, Initialized, Preflight},
+    job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::Ledger,
     message::Message,
     method::{Notification as _, OpenProgress},
@@ -53,6 +55,36 @@ pub trait Adapter: Send + Sync + 'static {
     /// Describes a sandbox.
     async fn inspect(&self, _: SandboxRef) -> Result<SandboxInfo, Error> {
         Err(Error::unsupported("sandbox.inspect"))
+    }
+
+    /// Starts a command that goes on as a job.
+    async fn start_job(&self, _: RunParams) -> Result<JobStarted, Error> {
+        Err(Error::unsupported("detach"))
+    }
+
+    /// Lists jobs.
+    async fn list_jobs(&self, _: JobListParams) -> Result<JobList, Error> {
+        Err(Error::unsupported("job.list"))
+    }
+
+    /// Reads what a job has written.
+    async fn read_job(&self, _: JobOutputParams) -> Result<JobOutput, Error> {
+        Err(Error::unsupported("job.output"))
+    }
+
+    /// Waits for the end of a job.
+    async fn wait_job(&self, _: JobWaitParams) -> Result<JobInfo, Error> {
+        Err(Error::unsupported("job.wait"))
+    }
+
+    /// Ends a job with everything of it.
+    async fn kill_job(&self, _: JobRef) -> Result<(), Error> {
+        Err(Error::unsupported("job.kill"))
+    }
+
+    /// Forgets a job that has ended.
+    async fn forget_job(&self, _: JobRef) -> Result<(), Error> {
+        Err(Error::unsupported("job.forget"))
     }
 
     /// Reads a file.
@@ -100,6 +132,21 @@ pub trait Adapter: Send + Sync + 'static {
         Err(Error::unsupported("ledger.snapshot"))
     }
 
+    /// Lists the conditions that can be brought about.
+    async fn list_conditions(&self) -> Result<ConditionList, Error> {
+        Err(Error::unsupported("condition.list"))
+    }
+
+    /// Brings a condition about.
+    async fn apply_condition(&self, _: ConditionParams) -> Result<ConditionApplied, Error> {
+        Err(Error::unsupported("condition.apply"))
+    }
+
+    /// Undoes a condition; one that does not hold is no error.
+    async fn clear_condition(&self, _: ConditionParams) -> Result<(), Error> {
+        Err(Error::unsupported("condition.clear"))
+    }
+
     /// The connection has ended: end every command, and remove every sandbox that is not meant to outlive it.
     async fn shutdown(&self) {}
 }
@@ -133,6 +180,30 @@ impl<A: Adapter> Adapter for std::sync::Arc<A> {
 
     async fn inspect(&self, params: SandboxRef) -> Result<SandboxInfo, Error> {
         (**self).inspect(params).await
+    }
+
+    async fn start_job(&self, params: RunParams) -> Result<JobStarted, Error> {
+        (**self).start_job(params).await
+    }
+
+    async fn list_jobs(&self, params: JobListParams) -> Result<JobList, Error> {
+        (**self).list_jobs(params).await
+    }
+
+    async fn read_job(&self, params: JobOutputParams) -> Result<JobOutput, Error> {
+        (**self).read_job(params).await
+    }
+
+    async fn wait_job(&self, params: JobWaitParams) -> Result<JobInfo, Error> {
+        (**self).wait_job(params).await
+    }
+
+    async fn kill_job(&self, params: JobRef) -> Result<(), Error> {
+        (**self).kill_job(params).await
+    }
+
+    async fn forget_job(&self, params: JobRef) -> Result<(), Error> {
+        (**self).forget_job(params).await
     }
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
@@ -169,6 +240,18 @@ impl<A: Adapter> Adapter for std::sync::Arc<A> {
 
     async fn ledger(&self) -> Result<Ledger, Error> {
         (**self).ledger().await
+    }
+
+    async fn list_conditions(&self) -> Result<ConditionList, Error> {
+        (**self).list_conditions().await
+    }
+
+    async fn apply_condition(&self, params: ConditionParams) -> Result<ConditionApplied, Error> {
+        (**self).apply_condition(params).await
+    }
+
+    async fn clear_condition(&self, params: ConditionParams) -> Result<(), Error> {
+        (**self).clear_condition(params).await
     }
 
     async fn shutdown(&self) {
@@ -208,6 +291,8 @@ pub struct Finished {
     pub outcome: Outcome,
     /// What the caller should know.
     pub notices: Vec<String>,
+    /// The job under which something of it goes on.
+    pub job: Option<String>,
 }
 
 impl From<Outcome> for Finished {
@@ -215,6 +300,7 @@ impl From<Outcome> for Finished {
         Self {
             outcome,
             notices: Vec::new(),
+            job: None,
         }
     }
 }

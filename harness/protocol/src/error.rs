@@ -23,6 +23,8 @@ pub enum ErrorKind {
     IsADirectory,
     /// A bound of the backend was reached (message size, number of sandboxes, quota).
     LimitExceeded,
+    /// No job of that id is known (any more).
+    JobNotFound,
     /// The path names a file where a directory is needed.
     NotADirectory,
     /// A file or directory is not there.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ByteString, sandbox::Variable};
 
-/// Parameters of `exec.run`. The request is answered once, when the command has ended.
+/// Parameters of `exec.run`. The request is answered once: when the command has ended, or, with `detach`, when it was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunParams {
     /// Where.
@@ -34,7 +34,7 @@ pub struct RunParams {
     /// The terminal it runs on. Needs `pty`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pty: Option<Pty>,
-    /// Whether the call returns at once and the command goes on as a job. Needs `jobs`.
+    /// Whether the call returns at once, with [`crate::job::JobStarted`], and the command goes on as a job. Needs `jobs`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detach: bool,
     /// How much of the output is sent.
@@ -224,6 +224,9 @@ pub struct RunResult {
     /// What the caller should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
+    /// The job under which something that the command has left running, and that holds its output, goes on. Needs `jobs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
 }
 
 /// How much a command wrote to a stream.

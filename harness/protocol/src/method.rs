@@ -3,6 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
+    condition::{ConditionApplied, ConditionList, ConditionParams},
     exec::{
         AliveParams, CancelParams, CreditParams, OutputParams, RunParams, RunResult, SignalParams,
         StartedParams, StdinParams, StdinTaken,
@@ -12,6 +13,7 @@ use crate::{
         RemoveParams, WriteParams,
     },
     initialize::{InitializeParams, Initialized, Preflight},
+    job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::Ledger,
     sandbox::{
         CloseParams, Closed, Empty, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
@@ -69,9 +71,20 @@ macro_rules! messages {
                 add($method_name, "params", generator.subschema_for::<$params>());
                 add($method_name, "answer", generator.subschema_for::<$answer>());
             )*
+            add(Run::NAME, "answerWhenDetached", generator.subschema_for::<JobStarted>());
             $( add($note_name, "params", generator.subschema_for::<$note_params>()); )*
         }
     };
+}
+
+/// `exec.run` with `detach`.
+#[derive(Clone, Copy, Debug)]
+pub struct RunDetached;
+
+impl Method for RunDetached {
+    const NAME: &'static str = Run::NAME;
+    type Params = RunParams;
+    type Answer = JobStarted;
 }
 
 messages! {
@@ -86,6 +99,11 @@ messages! {
         WriteStdin = "exec.stdin": StdinParams => StdinTaken, "Feeds a running command.";
         Cancel = "exec.cancel": CancelParams => Empty, "Ends a running command.";
         Signal = "exec.signal": SignalParams => Empty, "Signals a running command.";
+        ListJobs = "job.list": JobListParams => JobList, "The jobs of a sandbox.";
+        ReadJob = "job.output": JobOutputParams => JobOutput, "What a job has written, by cursor.";
+        WaitJob = "job.wait": JobWaitParams => JobInfo, "Waits for the end of a job.";
+        KillJob = "job.kill": JobRef => Empty, "Ends a job with everything of it; one that has ended stays as it is.";
+        ForgetJob = "job.forget": JobRef => Empty, "Forgets a job that has ended, with its output.";
         ReadFile = "file.read": ReadParams => FileContent, "Reads a file or a part of it.";
         WriteFile = "file.write": WriteParams => Empty, "Writes a whole file.";
         StatFile = "file.stat": PathParams => FileInfo, "What a path names.";
@@ -94,6 +112,9 @@ messages! {
         MakeDirectory = "file.mkdir": PathParams => Empty, "Makes a directory.";
         MoveFile = "file.move": MoveParams => Empty, "Moves a file or directory.";
         ChangeMode = "file.chmod": ChmodParams => Empty, "Sets permission bits.";
+        ListConditions = "condition.list": Empty => ConditionList, "Which conditions can be brought about.";
+        ApplyCondition = "condition.apply": ConditionParams => ConditionApplied, "Brings a condition about.";
+        ClearCondition = "condition.clear": ConditionParams => Empty, "Undoes a condition.";
         TakeLedger = "ledger.snapshot": Empty => Ledger, "What the subject owns.";
     }
     notifications {

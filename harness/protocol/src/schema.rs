@@ -3,6 +3,9 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+/// The schema document as it is published, in the file `schema/herm-1.json` of this package.
+pub const PUBLISHED: &str = include_str!("../schema/herm-1.json");
+
 /// Who sends a message.
 fn sender(name: &str) -> &'static str {
     let of_adapter = ["exec.started", "exec.output", "exec.alive", "sandbox.progress"];

@@ -273,6 +273,15 @@ impl<A: Adapter> Server<A> {
             Ok(params) => params,
             Err(error) => return self.answer(id, Err(error)),
         };
+        if params.detach {
+            let (adapter, lines) = (self.adapter.clone(), self.lines.clone());
+            self.tasks.spawn(async move {
+                let result = caught(adapter.start_job(params)).await;
+                let result = result.map(|started| to_value(&started));
+                let _ = lines.send(Message::Response { id, result }.to_line()).await;
+            });
+            return;
+        }
         let exec = params.exec.clone();
         let (input, pieces) = mpsc::unbounded_channel();
         let (interrupts, wishes) = mpsc::unbounded_channel();
@@ -371,6 +380,7 @@ async fn run_one(
         gaps: totals.gaps,
         duration_ms,
         notices: finished.notices,
+        job: finished.job,
     })
 }
 
@@ -406,6 +416,11 @@ async fn call(
         method::Close::NAME => answer!(method::Close, |params| adapter.close(params)),
         method::List::NAME => answer!(method::List, |_params| adapter.list()),
         method::Inspect::NAME => answer!(method::Inspect, |params| adapter.inspect(params)),
+        method::ListJobs::NAME => answer!(method::ListJobs, |params| adapter.list_jobs(params)),
+        method::ReadJob::NAME => answer!(method::ReadJob, |params| adapter.read_job(params)),
+        method::WaitJob::NAME => answer!(method::WaitJob, |params| adapter.wait_job(params)),
+        method::KillJob::NAME => answer!(method::KillJob, |params| adapter.kill_job(params)),
+        method::ForgetJob::NAME => answer!(method::ForgetJob, |params| adapter.forget_job(params)),
         method::ReadFile::NAME => answer!(method::ReadFile, |params| adapter.read_file(params)),
         method::WriteFile::NAME => answer!(method::WriteFile, |params| adapter.write_file(params)),
         method::StatFile::NAME => answer!(method::StatFile, |params| adapter.stat_file(params)),
@@ -418,6 +433,15 @@ async fn call(
         }
         method::MoveFile::NAME => answer!(method::MoveFile, |params| adapter.move_file(params)),
         method::ChangeMode::NAME => answer!(method::ChangeMode, |params| adapter.change_mode(params)),
+        method::ListConditions::NAME => {
+            answer!(method::ListConditions, |_params| adapter.list_conditions())
+        }
+        method::ApplyCondition::NAME => {
+            answer!(method::ApplyCondition, |params| adapter.apply_condition(params))
+        }
+        method::ClearCondition::NAME => {
+            answer!(method::ClearCondition, |params| adapter.clear_condition(params))
+        }
         method::TakeLedger::NAME => answer!(method::TakeLedger, |_params| adapter.ledger()),
         _ => Err(Error::unsupported(name)),
     }

@@ -27,4 +27,4 @@ pub use model::{
 };
 pub use sink::{EVENTS, JUNIT, REPORT, Reports, SUMMARY, rebuild, rebuild_killed};
 pub use summary::summary;
-pub(crate) use text::shorten;
+pub(crate) use text::{duration, quoted, shorten, visible, wrap};

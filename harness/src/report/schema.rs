@@ -1,9 +1,10 @@
-//! The JSON Schemas of `report.json` and of a line of `events.jsonl`, generated from the types.
+//! The JSON Schemas of `report.json`, of a line of `events.jsonl`, and of what `herm smoke --json` prints, generated from the
+//! types.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
-use crate::event::Event;
+use crate::{event::Event, smoke::SmokeReport};
 
 use super::Report;
 
@@ -17,6 +18,12 @@ pub fn report() -> Value {
 #[must_use]
 pub fn event() -> Value {
     document::<Event>("herm event 1")
+}
+
+/// The schema of what `herm smoke --json` prints.
+#[must_use]
+pub fn smoke() -> Value {
+    document::<SmokeReport>("herm smoke 1")
 }
 
 fn document<T: JsonSchema>(title: &str) -> Value {
@@ -49,6 +56,7 @@ mod tests {
     fn the_files_in_the_tree_are_what_the_types_say() {
         compare("report-1.json", &report());
         compare("events-1.json", &event());
+        compare("smoke-1.json", &smoke());
     }
 
     #[test]

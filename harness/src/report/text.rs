@@ -80,6 +80,19 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Words as they are typed into a shell.
+pub(crate) fn quoted(words: &[String]) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_./+,=:@".contains(character);
+    let quoted = words.iter().map(|word| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// Milliseconds for people: `87 ms`, `2.31 s`, `3 min 04 s`.
 pub(crate) fn duration(milliseconds: u64) -> String {
     match milliseconds {

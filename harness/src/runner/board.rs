@@ -12,7 +12,7 @@ use crate::{
     event::{Detail, Event},
     expectation::Expectations,
     redact::Redactor,
-    report::shorten,
+    report::{quoted, shorten},
     scene::Failure,
     subject::Subject,
     verdict::Verdict,
@@ -143,6 +143,23 @@ impl Board {
         }
     }
 
+    /// What was found when the steps were over. It takes the place of what a step has found when it is worse, and keeps
+    /// where that was.
+    pub(super) fn found_late(&mut self, id: &str, scenario: String, failure: Failure) {
+        let Some(progress) = self.running.get_mut(id) else {
+            return;
+        };
+        match progress.findings.get_mut(&scenario) {
+            Some(earlier) if failure.verdict >= earlier.failure.verdict => {
+                earlier.failure = failure.besides(&earlier.failure);
+            }
+            Some(_) => {}
+            None => {
+                progress.findings.insert(scenario, Finding::new(failure));
+            }
+        }
+    }
+
     pub(super) fn row_finished(&mut self, id: &str) {
         let Some(progress) = self.running.get_mut(id) else {
             return;
@@ -202,18 +219,9 @@ fn reproduce(verdict: Verdict, arguments: &[String], id: &str) -> Option<String>
     ) {
         return None;
     }
-    let plain = |character: char| character.is_ascii_alphanumeric() || "-_./+,=:@".contains(character);
-    let quoted = arguments.iter().map(|word| {
-        if !word.is_empty() && word.chars().all(plain) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
-    let words: Vec<String> = ["herm", "run", "--only", id, "-v"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(quoted)
-        .collect();
-    Some(words.join(" "))
+    Some(
+        format!("herm run --only {id} -v {}", quoted(arguments))
+            .trim_end()
+            .to_owned(),
+    )
 }

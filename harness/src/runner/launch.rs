@@ -1,6 +1,6 @@
 //! How a subject's adapter is started: with a scrubbed environment, canaries in it, and a guard around it.
 
-use std::{env, ffi::OsString, sync::Arc};
+use std::{env, ffi::OsString, path::Path, sync::Arc};
 
 use herm_protocol::client::Launch;
 
@@ -36,36 +36,45 @@ pub const CANARIES: [&str; 4] = [
 /// Characters of a line of the conversation that are told.
 const LINE: usize = 480;
 
-pub(super) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
-    let mut words = options.guard.iter().chain(&subject.adapter).cloned();
-    let launch = Launch {
+/// How a subject's adapter is started in a run: under the run's guard, in its scratch folder, and with nothing else of the
+/// caller's environment than what the subject names.
+pub(crate) fn launch(subject: &Subject, run: &str, scratch: &Path, guard: &[OsString]) -> Launch {
+    let mut words = guard.iter().chain(&subject.adapter).cloned();
+    Launch {
         program: words.next().unwrap_or_default(),
         arguments: words.collect(),
-        environment: environment(subject, options),
+        environment: environment(subject, run, scratch),
         directory: subject.directory.clone(),
-    };
+    }
+}
+
+pub(crate) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
+    let launch = launch(subject, &options.run, &options.scratch, &options.guard);
     let scratch = options.scratch.display().to_string();
-    Workshop::new(
+    let mut workshop = Workshop::new(
         launch,
         options.run.clone(),
         scratch,
         options.stop.clone(),
         listener(options),
-    )
+        options.validate,
+    );
+    workshop.set_guarded(!options.guard.is_empty());
+    workshop
 }
 
-fn environment(subject: &Subject, options: &RunOptions) -> Vec<(OsString, OsString)> {
+fn environment(subject: &Subject, run: &str, scratch: &Path) -> Vec<(OsString, OsString)> {
     let named = subject.environment.iter().map(String::as_str);
     let passed = PASSED.into_iter().chain(named);
     let mut environment: Vec<(OsString, OsString)> = passed
         .filter_map(|name| env::var_os(name).map(|value| (name.into(), value)))
         .collect();
-    environment.push(("TMPDIR".into(), options.scratch.clone().into()));
+    environment.push(("TMPDIR".into(), scratch.into()));
     for name in CANARIES
         .into_iter()
         .filter(|name| !subject.environment.iter().any(|needed| needed == name))
     {
-        environment.push((name.into(), format!("{CANARY}{}", options.run).into()));
+        environment.push((name.into(), format!("{CANARY}{run}").into()));
     }
     environment
 }

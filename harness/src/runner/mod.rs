@@ -35,6 +35,7 @@ use crate::{
 };
 
 pub use launch::CANARIES;
+pub(crate) use launch::{launch, workshop};
 
 /// At most so many requirements at the same time, whatever a subject declares.
 const MOST_AT_ONCE: u32 = 64;
@@ -65,6 +66,8 @@ pub struct RunOptions {
     pub keep: bool,
     /// Told of the sandboxes that are kept; they are kept for as long as it takes.
     pub hold: Option<Hold>,
+    /// Whether every message of the adapter is checked against the schema; one that does not fit is an `error`.
+    pub validate: bool,
     /// A program, with arguments, that runs the adapter and ends whatever it leaves behind.
     pub guard: Vec<OsString>,
     /// What never reaches an event or the listener.

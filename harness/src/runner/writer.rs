@@ -66,8 +66,7 @@ impl EventWriter {
             }
             Scenario::Finished => {
                 if let Some(failure) = self.late.take(scenario) {
-                    self.board
-                        .found(id, scenario_key(scenario), Finding::new(failure));
+                    self.board.found_late(id, scenario_key(scenario), failure);
                 }
                 self.board.row_finished(id);
             }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use herm_protocol::ByteString;
 
-use super::{Failure, Scene, processes_with, shell};
-use crate::step::StepResult;
+use super::{Failure, Scene, host::processes_given, processes_with, shell};
+use crate::{process_table::Process, step::StepResult};
 
 /// The time between two bytes.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -20,7 +20,7 @@ const MOST: u32 = 800;
 /// A beat that a command keeps.
 #[derive(Clone, Debug)]
 pub struct Beat {
-    /// A word in the command line of whatever keeps it.
+    /// An argument of whatever keeps it.
     pub token: String,
     /// The file that grows.
     pub path: ByteString,
@@ -56,7 +56,7 @@ impl Scene {
     pub(crate) async fn await_beat(&mut self) -> StepResult {
         let beat = self.the_beat()?;
         for _ in 0..20 {
-            if !processes_with(&beat.token).await.is_empty() {
+            if !processes_given(&beat.token).await.is_empty() {
                 self.beat = Some(Beat {
                     seen_outside: true,
                     ..beat
@@ -136,6 +136,16 @@ impl Scene {
         Ok(())
     }
 
+    /// The beat is over within a time: what has been told of it came before it could be ended.
+    pub(crate) async fn beat_stops_within(&mut self, time: Duration) -> StepResult {
+        let token = self.the_beat()?.token;
+        let deadline = tokio::time::Instant::now() + self.scaled(time);
+        while !processes_with(&token).await.is_empty() && tokio::time::Instant::now() < deadline {
+            tokio::time::sleep(INTERVAL / 2).await;
+        }
+        self.beat_has_stopped().await
+    }
+
     /// The beat goes on.
     pub(crate) async fn beat_goes_on(&mut self) -> StepResult {
         let before = self.beat_size().await?;
@@ -155,20 +165,9 @@ impl Scene {
 
 /// Processes with their parents and command lines, for people.
 fn describe(processes: &[u32]) -> String {
-    let one = |id: &u32| {
-        let parent = std::fs::read_to_string(format!("/proc/{id}/stat"))
-            .ok()
-            .and_then(|stat| {
-                let after_name = stat.rsplit_once(')')?.1.to_owned();
-                after_name.split_whitespace().nth(1).map(str::to_owned)
-            });
-        let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        let line: String = line.chars().take(60).collect();
-        format!(
-            "process {id}, child of {}, {line:?}",
-            parent.as_deref().unwrap_or("?")
-        )
-    };
-    processes.iter().take(3).map(one).collect::<Vec<_>>().join("; ")
+    let found = processes.iter().take(3).filter_map(|id| Process::of(*id));
+    found
+        .map(|process| process.describe())
+        .collect::<Vec<_>>()
+        .join("; ")
 }

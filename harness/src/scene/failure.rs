@@ -62,6 +62,15 @@ impl Failure {
         }
     }
 
+    /// The same, and something else that was seen with it.
+    #[must_use]
+    pub fn besides(self, other: &Self) -> Self {
+        Self {
+            seen: format!("{}; besides: {}", self.seen, other.seen),
+            ..self
+        }
+    }
+
     /// The run was interrupted.
     #[must_use]
     pub fn interrupted() -> Self {

@@ -1,12 +1,19 @@
 //! What a scenario works with: an adapter, a sandbox, and what was seen.
 
 mod beat;
+mod condition;
+mod conversation;
 mod failure;
 mod host;
+mod ledger;
+mod others;
+mod room;
 pub mod shell;
+mod stay;
 mod worker;
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -24,9 +31,14 @@ use herm_protocol::{
 };
 
 pub use beat::Beat;
+pub(crate) use condition::Without;
+pub(crate) use conversation::shorten_line;
+pub use conversation::{Conversation, Listener};
 pub use failure::Failure;
 pub use host::processes_with;
-pub use worker::{CANARY, Conversation, Listener, Sandbox, Worker, Workshop};
+pub(crate) use ledger::Ledger;
+pub(crate) use stay::Stay;
+pub use worker::{CANARY, Sandbox, Worker, Workshop};
 
 use crate::step::StepResult;
 
@@ -41,6 +53,8 @@ pub struct Scene {
     pub(crate) alone: bool,
     /// The adapter and the shared sandbox that were borrowed.
     pub(crate) worker: Option<Worker>,
+    /// Conversations with other adapters of the scenario's own.
+    pub(crate) strangers: Vec<Arc<Conversation>>,
     /// Sandboxes that this scenario opened, in order.
     pub(crate) own: Vec<Sandbox>,
     /// Commands that still run.
@@ -51,6 +65,10 @@ pub struct Scene {
     pub(crate) refusal: Option<Error>,
     /// The beat that a command keeps.
     pub(crate) beat: Option<Beat>,
+    /// Conditions that hold.
+    pub(crate) held: condition::Held,
+    /// The adapter in a room of its own, where the scenario has one.
+    pub(crate) stay: Option<Stay>,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
 }
@@ -72,8 +90,12 @@ pub(crate) struct Notes {
     pub(crate) value: Option<serde_json::Value>,
     /// A number for the next step.
     pub(crate) number: Option<u64>,
+    /// Paths on this machine that were the sandbox's which was destroyed last.
+    pub(crate) places: Vec<PathBuf>,
     /// Records of commands that ran at the same time.
     pub(crate) records: Vec<ExecRecord>,
+    /// How the backend was without each thing that it needs.
+    pub(crate) without: Vec<Without>,
 }
 
 impl std::fmt::Debug for Scene {
@@ -384,15 +406,9 @@ impl Scene {
             .worker
             .as_ref()
             .is_none_or(|worker| worker.broken || worker.client.fault().is_some());
-        // Who has asked for the end of the run waits for it; what is left open is ended with the adapter.
-        let most = match self
-            .workshop
-            .as_ref()
-            .and_then(|workshop| workshop.stop_signal().signal())
-        {
-            Some(_) => Duration::from_secs(2),
-            None => self.scaled(Duration::from_secs(30)),
-        };
+        // What is held cannot be ended in order.
+        let uncleared = self.clear_conditions().await.err();
+        let most = self.last_patience();
         for exec in self
             .running
             .drain(..)
@@ -401,7 +417,14 @@ impl Scene {
             // A backend that cannot cancel ends it with the sandbox.
             let _ = exec.cancel(Duration::from_secs(2)).await;
         }
-        let mut worker = self.worker.take()?;
+        let stay = self.stay.take();
+        if let (Some(stay), Some(workshop)) = (stay, &self.workshop) {
+            stay.end(workshop).await;
+        }
+        let strange = self.strangers.drain(..).find_map(|stranger| stranger.misfit());
+        let Some(mut worker) = self.worker.take() else {
+            return strange.or(uncleared);
+        };
         if !keep && !worker.broken {
             for sandbox in self.own.drain(..) {
                 worker.close(&sandbox.id, most).await;
@@ -415,6 +438,12 @@ impl Scene {
         } else {
             worker.check().await
         };
+        // Asked last, so that it is about everything that came during this scenario.
+        let misfit = worker.misfit().or(strange);
+        let broken = match (misfit, broken) {
+            (Some(misfit), Some(broken)) => Some(misfit.besides(&broken)),
+            (misfit, broken) => misfit.or(broken),
+        };
         if let Some(workshop) = &self.workshop {
             let sandbox = self.own.last().or(worker.shared.as_ref()).cloned();
             match sandbox {
@@ -422,6 +451,16 @@ impl Scene {
                 _ => workshop.give_back(worker, self.alone).await,
             }
         }
-        broken
+        broken.or(uncleared)
+    }
+
+    /// How long anything may take when the scenario is over. Who has asked for the end of the run waits for it; what is left
+    /// open is ended with the adapter.
+    fn last_patience(&self) -> Duration {
+        let workshop = self.workshop.as_ref();
+        match workshop.and_then(|workshop| workshop.stop_signal().signal()) {
+            Some(_) => Duration::from_secs(2),
+            None => self.scaled(Duration::from_secs(30)),
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Adapters that are started once and used by one scenario after the other.
 
 use std::{
-    collections::VecDeque,
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -17,12 +17,15 @@ use herm_protocol::{
     exec::{Command, Outcome, RunParams},
     initialize::{InitializeParams, Initialized},
     method,
-    sandbox::{CloseHow, CloseParams, OpenParams, Opened},
-    transcript::{Direction, Transcript},
+    sandbox::{CloseHow, CloseParams, OpenParams, Opened, Variable},
 };
 
-use super::Failure;
-use crate::stop::Stop;
+use super::{
+    Failure,
+    conversation::{Conversation, Listener},
+    room::{Room, Rooms},
+};
+use crate::{stop::Stop, watch::left_behind};
 
 /// How long an adapter may take to introduce itself, before scaling.
 const INTRODUCTION: Duration = Duration::from_secs(15);
@@ -38,9 +41,6 @@ const GIVEN_UP_AFTER: u32 = 3;
 
 /// How long an adapter may take to say that there is no such sandbox.
 const CHECK: Duration = Duration::from_secs(5);
-
-/// Lines of conversation that are kept for a failure.
-const KEPT_LINES: usize = 12;
 
 /// How the value of every canary begins; the run's id follows.
 pub const CANARY: &str = "herm-canary-";
@@ -131,7 +131,7 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) async fn close(&mut self, id: &str, deadline: Duration) {
+    pub(crate) async fn close(&mut self, id: &str, deadline: Duration) {
         let params = CloseParams {
             sandbox: id.into(),
             how: CloseHow::Destroy,
@@ -143,6 +143,24 @@ impl Worker {
             .is_err()
         {
             self.broken = true;
+        }
+    }
+
+    /// Opens a sandbox, runs a command in it, and closes it.
+    pub(super) async fn try_out(&mut self, patience: Duration) -> Result<(), Failure> {
+        let opened = self
+            .client
+            .call::<method::Open>(&OpenParams::default(), patience)
+            .await?;
+        let params = RunParams::new(&opened.sandbox, "herm-try-out", Command::Shell("true".into()));
+        let record = self.client.run(&params)?.wait(patience).await?;
+        self.close(&opened.sandbox, patience).await;
+        match record.result().map(|result| &result.outcome) {
+            Some(Outcome::Exited { code: 0 }) => Ok(()),
+            _ => Err(Failure::failed(
+                "a command to run",
+                format!("{:?}", record.answer),
+            )),
         }
     }
 
@@ -164,6 +182,11 @@ impl Worker {
         Some(Failure::suite(format!("after the last step: {fault}")).of_kind(fault.kind()))
     }
 
+    /// What came since this was last asked and does not fit the schema.
+    pub(super) fn misfit(&self) -> Option<Failure> {
+        self.transcript.misfit()
+    }
+
     /// The last lines of the conversation.
     #[must_use]
     pub fn transcript(&self) -> Vec<String> {
@@ -171,14 +194,12 @@ impl Worker {
     }
 }
 
-/// Takes every line of every conversation, for people.
-pub type Listener = dyn Fn(&str) + Send + Sync;
-
 /// Starts adapters and lends them out.
 pub struct Workshop {
     launch: Launch,
     run: String,
     scratch: String,
+    guarded: bool,
     factor: u32,
     idle: Mutex<Vec<Worker>>,
     /// Adapters whose sandboxes are left as they are, with these.
@@ -189,6 +210,8 @@ pub struct Workshop {
     /// How many adapters in a row could not run anything.
     useless: Arc<AtomicU32>,
     listener: Option<Arc<Listener>>,
+    /// Whether every message is checked against the schema.
+    validate: bool,
 }
 
 impl Workshop {
@@ -200,11 +223,13 @@ impl Workshop {
         scratch: String,
         stop: Stop,
         listener: Option<Arc<Listener>>,
+        validate: bool,
     ) -> Self {
         Self {
             launch,
             run,
             scratch,
+            guarded: false,
             factor: 1,
             idle: Mutex::default(),
             kept: Mutex::default(),
@@ -212,12 +237,28 @@ impl Workshop {
             adapters: AtomicU32::new(0),
             useless: Arc::default(),
             listener,
+            validate,
         }
+    }
+
+    /// The folder for temporary files of the run, on this machine.
+    pub fn scratch(&self) -> &Path {
+        Path::new(&self.scratch)
     }
 
     /// Sets by how much every deadline is longer than on this machine.
     pub fn set_factor(&mut self, factor: u32) {
         self.factor = factor;
+    }
+
+    /// Sets whether what is launched is a guard with the adapter below it.
+    pub fn set_guarded(&mut self, guarded: bool) {
+        self.guarded = guarded;
+    }
+
+    /// Whether what is launched is a guard with the adapter below it.
+    pub(super) fn guarded(&self) -> bool {
+        self.guarded
     }
 
     /// A time of the contract, scaled by how far away the subject is.
@@ -244,13 +285,13 @@ impl Workshop {
     /// # Errors
     /// It could not be started.
     pub fn start(&self) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
+        self.start_with(&self.launch)
+    }
+
+    fn start_with(&self, launch: &Launch) -> Result<(Arc<Client>, Arc<Conversation>), Failure> {
         let serial = self.adapters.fetch_add(1, Ordering::SeqCst) + 1;
-        let conversation = Arc::new(Conversation {
-            serial,
-            lines: Mutex::default(),
-            listener: self.listener.clone(),
-        });
-        let client = Client::start(&self.launch, ClientOptions::default(), conversation.clone())?;
+        let conversation = Arc::new(Conversation::new(serial, self.listener.clone(), self.validate));
+        let client = Client::start(launch, ClientOptions::default(), conversation.clone())?;
         Ok((Arc::new(client), conversation))
     }
 
@@ -268,11 +309,61 @@ impl Workshop {
     /// # Errors
     /// It could not be started, does not answer, or speaks another version; each is an `error`.
     pub async fn employ(&self) -> Result<Worker, Failure> {
-        let (client, transcript) = self.start()?;
+        self.employ_with(&[]).await
+    }
+
+    /// As [`Workshop::employ`], with variables in place of those of the same name.
+    ///
+    /// # Errors
+    /// As [`Workshop::employ`].
+    pub(super) async fn employ_with(&self, variables: &[Variable]) -> Result<Worker, Failure> {
+        let mut launch = self.launch.clone();
+        for variable in variables {
+            let name = variable.name.to_os_string();
+            launch.environment.retain(|(known, _)| *known != name);
+            launch.environment.push((name, variable.value.to_os_string()));
+        }
+        let (client, transcript) = self.start_with(&launch)?;
+        self.introduce(client, transcript, &self.introduction()).await
+    }
+
+    /// The same in a room of its own.
+    pub(super) async fn employ_in(&self, room: &Room) -> Result<Worker, Failure> {
+        let mut launch = self.launch.clone();
+        let scratch = room.scratch.clone();
+        for (_, value) in launch.environment.iter_mut().filter(|(name, _)| name == "TMPDIR") {
+            *value = scratch.clone().into();
+        }
+        let introduction = InitializeParams {
+            run: room.run.clone(),
+            scratch: scratch.display().to_string(),
+            ..self.introduction()
+        };
+        let (client, transcript) = self.start_with(&launch)?;
+        self.introduce(client, transcript, &introduction).await
+    }
+
+    /// Makes the rooms of a scenario.
+    pub(super) async fn rooms(&self, name: &str) -> Result<Rooms, Failure> {
+        Rooms::make(&self.scratch, &self.run, name).await
+    }
+
+    /// What the guard with that process number, which has ended, found living when its adapter had ended; `None` when it did
+    /// not say.
+    pub(super) async fn left_behind(&self, guard: u32) -> Option<Vec<String>> {
+        let scratch = PathBuf::from(&self.scratch);
+        let look = tokio::task::spawn_blocking(move || left_behind(&scratch, guard));
+        look.await.unwrap_or_default()
+    }
+
+    async fn introduce(
+        &self,
+        client: Arc<Client>,
+        transcript: Arc<Conversation>,
+        introduction: &InitializeParams,
+    ) -> Result<Worker, Failure> {
         let deadline = self.scaled(INTRODUCTION);
-        let answer = client
-            .call::<method::Initialize>(&self.introduction(), deadline)
-            .await;
+        let answer = client.call::<method::Initialize>(introduction, deadline).await;
         let problem = match answer {
             Ok(initialized) if initialized.protocol == VERSION => {
                 return Ok(Worker {
@@ -306,7 +397,10 @@ impl Workshop {
             }
         };
         client.stop(Duration::from_secs(1)).await;
-        Err(problem)
+        Err(match transcript.misfit() {
+            Some(misfit) => misfit.besides(&problem),
+            None => problem,
+        })
     }
 
     /// An adapter that is idle, or a new one.
@@ -383,60 +477,4 @@ impl Workshop {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The last lines of a conversation, and a listener for all of them.
-pub struct Conversation {
-    /// Tells conversations that go on at the same time apart.
-    serial: u32,
-    lines: Mutex<VecDeque<String>>,
-    listener: Option<Arc<Listener>>,
-}
-
-impl Conversation {
-    /// The last lines.
-    pub fn last_lines(&self) -> Vec<String> {
-        self.lines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .collect()
-    }
-}
-
-impl Transcript for Conversation {
-    fn line(&self, direction: Direction, line: &[u8]) {
-        let mark = match direction {
-            Direction::Sent => "→",
-            Direction::Received => "←",
-            Direction::Log => "·",
-        };
-        let text = format!("{mark} {}", shorten(line));
-        if let Some(listener) = &self.listener {
-            listener(&format!("{}{text}", self.serial));
-        }
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == KEPT_LINES {
-            lines.pop_front();
-        }
-        lines.push_back(text);
-    }
-}
-
-/// A line of bounded length: its middle is left out when it is long. What is kept is more than what is shown in the end,
-/// so that a secret that this cuts in two lies in the part that is left out when the line has been redacted.
-fn shorten(line: &[u8]) -> String {
-    const KEPT: usize = 4096;
-    if line.len() <= 2 * KEPT {
-        return String::from_utf8_lossy(line).into_owned();
-    }
-    let left_out = line.len() - 2 * KEPT;
-    let (head, tail) = (&line[..KEPT], &line[line.len() - KEPT..]);
-    format!(
-        // Without spaces: redaction looks for parts of secrets beside these dots.
-        "{}…{left_out} bytes…{}",
-        String::from_utf8_lossy(head),
-        String::from_utf8_lossy(tail)
-    )
 }

@@ -17,9 +17,6 @@ pub(super) fn register(steps: &mut StepList) {
         .given("an open sandbox", |scene, _| {
             Box::pin(async { scene.sandbox().await.map(|_| ()) })
         })
-        .given("a command that keeps a beat", |scene, _| {
-            Box::pin(keep_beat(scene))
-        })
         .when("a command prints {text}", |scene, arguments| {
             Box::pin(async move {
                 let text = shell::print(arguments.text(0)?.as_bytes());
@@ -33,34 +30,27 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the outcome is {words}", |scene, arguments| {
             Box::pin(async move { expect_outcome_in_words(scene, arguments.words(0)?) })
         })
-        .then("standard output is exactly {text}", |scene, arguments| {
-            Box::pin(async move { expect_bytes(scene, Stream::Stdout, arguments.text(0)?.as_bytes()) })
-        })
-        .then("standard error is exactly {text}", |scene, arguments| {
-            Box::pin(async move { expect_bytes(scene, Stream::Stderr, arguments.text(0)?.as_bytes()) })
-        })
-        .then("standard output is {words}", |scene, arguments| {
+        .then("standard {words} is exactly {text}", |scene, arguments| {
             Box::pin(async move {
-                let expected = output_in_words(scene, arguments.words(0)?)?;
-                expect_bytes(scene, Stream::Stdout, &expected)
+                expect_bytes(
+                    scene,
+                    stream_of(arguments.words(0)?)?,
+                    arguments.text(1)?.as_bytes(),
+                )
             })
         })
-        .then("standard error is empty", |scene, _| {
-            Box::pin(async { expect_bytes(scene, Stream::Stderr, b"") })
+        .then("standard {words} is {words}", |scene, arguments| {
+            Box::pin(async move {
+                let expected = output_in_words(scene, arguments.words(1)?)?;
+                expect_bytes(scene, stream_of(arguments.words(0)?)?, &expected)
+            })
         })
         .then("the total of {words} is {int} bytes", |scene, arguments| {
             Box::pin(async move { expect_total(scene, arguments.words(0)?, arguments.int(1)?) })
         })
-        .then("it was answered within {int} seconds", |scene, arguments| {
-            Box::pin(async move { answered_within(scene, Duration::from_secs(arguments.int(0)?)) })
-        })
         .then("the call is refused {words}", |scene, arguments| {
             Box::pin(async move { refused(scene, arguments.words(0)?) })
         })
-        .then("the beat has stopped", |scene, _| {
-            Box::pin(scene.beat_has_stopped())
-        })
-        .then("the beat goes on", |scene, _| Box::pin(scene.beat_goes_on()))
         .then("the mark is not there", |scene, _| Box::pin(no_mark(scene)))
         .then("the sandbox still runs commands", |scene, _| {
             Box::pin(still_runs(scene))
@@ -96,6 +86,15 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
     };
     let params = scene.command(text).await?;
     scene.run(&params).await
+}
+
+/// The stream that follows the word "standard".
+fn stream_of(words: &str) -> Result<Stream, Failure> {
+    match words {
+        "output" => Ok(Stream::Stdout),
+        "error" => Ok(Stream::Stderr),
+        other => Err(Failure::suite(format!("standard {other:?} is no stream"))),
+    }
 }
 
 /// What the words about standard output mean.
@@ -134,6 +133,7 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
     }
     match words {
         "timed out" => expect_outcome(scene, &Outcome::TimedOut),
+        "timed out, each at its own deadline" => super::exec::timeout::told_apart(scene),
         "cancelled" => expect_outcome(scene, &Outcome::Cancelled),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }
@@ -275,7 +275,7 @@ fn expect_total(scene: &Scene, stream: &str, expected: u64) -> StepResult {
     ))
 }
 
-fn answered_within(scene: &Scene, limit: Duration) -> StepResult {
+pub(super) fn answered_within(scene: &Scene, limit: Duration) -> StepResult {
     let limit = scene.scaled(limit);
     scene.result()?;
     let took = scene.record()?.answered_after.unwrap_or_default();
@@ -296,6 +296,7 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
         "because the sandbox is not there" => ErrorKind::SandboxNotFound,
         "because the file is not there" => ErrorKind::NotFound,
         "because it is a directory" => ErrorKind::IsADirectory,
+        "because there is no room" => ErrorKind::LimitExceeded,
         other => return Err(Failure::suite(format!("{other:?} is no way to refuse"))),
     };
     let error = scene.refusal()?;

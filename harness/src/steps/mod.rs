@@ -1,5 +1,6 @@
 //! The steps of the contract, in folders as the features are.
 
+mod composed;
 mod contract;
 mod exec;
 mod files;
@@ -11,6 +12,7 @@ use crate::step::StepList;
 /// Registers every step.
 pub(crate) fn register(steps: &mut StepList) {
     general::register(steps);
+    composed::register(steps);
     contract::register(steps);
     lifecycle::register(steps);
     exec::register(steps);

@@ -1,8 +1,16 @@
 //! The processes below this one, and their end.
 
-use std::{fs, io};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+
+use crate::process_table::{self, Process};
+
+/// How long after a look at the processes the next one comes.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Kills and reaps children until there are none. As a child subreaper this process is given every orphan among its
 /// descendants, so in the end none of them is left, wherever it has moved itself. Returns how many there were.
@@ -40,25 +48,26 @@ pub(super) fn reap_ended(except: Pid) {
     }
 }
 
-fn children() -> Vec<Pid> {
-    let own = std::process::id().to_string();
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|id| parent_of(*id).as_deref() == Some(own.as_str()))
-        .filter_map(Pid::from_raw)
-        .collect()
+/// Waits until nothing below this process lives any more, for so long at most, and gives what does.
+pub(super) fn await_end(time: Duration) -> Vec<Process> {
+    let until = Instant::now() + time;
+    loop {
+        // What has ended is nobody's any more, and what it had started is a child of this process.
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        let mut living = process_table::descendants_of(std::process::id());
+        living.retain(|process| !process.ended);
+        if living.is_empty() || Instant::now() > until {
+            return living;
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
-fn parent_of(id: i32) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name in parentheses may hold anything, parentheses too.
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(1)
-        .map(str::to_owned)
+fn children() -> Vec<Pid> {
+    let own = std::process::id();
+    process_table::all()
+        .into_iter()
+        .filter(|process| process.parent == own)
+        .filter_map(|process| Pid::from_raw(i32::try_from(process.id).ok()?))
+        .collect()
 }

@@ -21,7 +21,7 @@ use rustix::{
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::{descendants, scratch};
+use super::{descendants, left, scratch};
 use crate::tell::tell;
 
 /// How long an adapter may take to end when its caller has gone.
@@ -29,6 +29,12 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// How long an adapter may take to end when it is asked to by a signal.
 const SIGNAL_GRACE: Duration = Duration::from_secs(2);
+
+/// How long what an adapter has left behind may take to end by itself: a watchdog of the adapter's own may be at work.
+const LEFT_GRACE: Duration = Duration::from_secs(2);
+
+/// The same for one that was asked to end by a signal.
+const SHORT_LEFT_GRACE: Duration = Duration::from_millis(500);
 
 /// How often children that were left to this process are reaped.
 const REAP: Duration = Duration::from_secs(1);
@@ -51,10 +57,23 @@ pub fn guard(scratch: &Path, command: &[OsString]) -> io::Result<u8> {
     // The adapter's output ends when the adapter does, and not when this process does.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
     let status = watch(&mut child, &asked)?;
-    let left = descendants::end_all()?;
-    if left > 0 {
+    let left = descendants::await_end(if asked.load(Ordering::SeqCst) {
+        SHORT_LEFT_GRACE
+    } else {
+        LEFT_GRACE
+    });
+    // Told before it is done: a guard that is killed meanwhile has said what it saw.
+    if let Err(error) = left::tell_left(scratch, &left) {
         tell(format_args!(
-            "herm guard: ended {left} processes that the adapter had left behind"
+            "herm guard: failed to tell in {} of {} processes that the adapter had left behind: {error}",
+            scratch.display(),
+            left.len()
+        ));
+    }
+    let ended = descendants::end_all()?;
+    if ended > 0 {
+        tell(format_args!(
+            "herm guard: ended {ended} processes that the adapter had left behind"
         ));
     }
     Ok(code_of(status))

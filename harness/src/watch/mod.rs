@@ -8,6 +8,7 @@ mod guard;
 mod janitor;
 #[cfg(target_os = "linux")]
 mod leash;
+mod left;
 mod scratch;
 
 #[cfg(target_os = "linux")]
@@ -15,4 +16,5 @@ pub use guard::guard;
 pub use janitor::{Janitor, janitor};
 #[cfg(target_os = "linux")]
 pub use leash::leash;
-pub use scratch::{Scratch, ScratchError, clean, leftovers};
+pub(crate) use left::left_behind;
+pub use scratch::{Abandoned, Scratch, ScratchError, clean, leftovers};

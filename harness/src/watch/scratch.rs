@@ -54,7 +54,9 @@ pub enum ScratchError {
         run: String,
     },
     /// There is no such run.
-    #[error("there is nothing of a run {run:?} in {folder}; `herm clean` lists what there is")]
+    #[error(
+        "there is nothing of a run {run:?} in {folder}; `herm clean` lists what there is, and with `--subject FILE` it looks for what a subject has made elsewhere"
+    )]
     Unknown {
         /// The run's id.
         run: String,
@@ -205,21 +207,52 @@ pub fn leftovers() -> Vec<String> {
     runs
 }
 
-/// Removes what a run has left behind, and nothing else.
+/// The scratch folder of a run that has ended. Nobody begins to use it as long as this lives.
+pub struct Abandoned {
+    path: PathBuf,
+    _claim: Claim,
+}
+
+impl Abandoned {
+    /// The folder that a run has left behind; `None` when there is none.
+    ///
+    /// # Errors
+    /// This is no run's id, or the run still goes on.
+    pub fn of(run: &str) -> Result<Option<Self>, ScratchError> {
+        if !is_id(run) {
+            return Err(unknown(run));
+        }
+        let path = path_of(run);
+        if !is_ours(&path) {
+            return Ok(None);
+        }
+        match claim(&path) {
+            Some(claim) => Ok(Some(Self { path, _claim: claim })),
+            None => Err(ScratchError::InUse { run: run.into() }),
+        }
+    }
+
+    /// Removes it, and nothing else. Says where it was.
+    ///
+    /// # Errors
+    /// Something in it cannot be removed.
+    pub fn remove(self) -> Result<PathBuf, ScratchError> {
+        remove(&self.path)?;
+        Ok(self.path)
+    }
+}
+
+fn unknown(run: &str) -> ScratchError {
+    ScratchError::Unknown {
+        run: run.into(),
+        folder: std::env::temp_dir(),
+    }
+}
+
+/// Removes the scratch folder that a run has left behind, and nothing else.
 ///
 /// # Errors
 /// There is nothing of that run, it still goes on, or something cannot be removed.
 pub fn clean(run: &str) -> Result<PathBuf, ScratchError> {
-    let path = path_of(run);
-    if !is_id(run) || !is_ours(&path) {
-        return Err(ScratchError::Unknown {
-            run: run.into(),
-            folder: std::env::temp_dir(),
-        });
-    }
-    let Some(_claim) = claim(&path) else {
-        return Err(ScratchError::InUse { run: run.into() });
-    };
-    remove(&path)?;
-    Ok(path)
+    Abandoned::of(run)?.ok_or_else(|| unknown(run))?.remove()
 }

@@ -17,7 +17,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fs::File,
     io,
-    os::unix::net::UnixListener,
+    os::{fd::OwnedFd, unix::net::UnixListener},
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -56,6 +56,8 @@ pub(crate) struct Setting {
     pub(crate) listener: Option<UnixListener>,
     /// A directory in which clients make sockets to be dialled.
     pub(crate) dial: Option<PathBuf>,
+    /// Its end is that of the resident, too: whoever holds the other end has gone.
+    pub(crate) leash: Option<OwnedFd>,
     /// How long it stays when nothing goes on; without, for ever.
     pub(crate) idle: Option<Duration>,
 }
@@ -110,6 +112,9 @@ impl Resident {
         if let Some(listener) = &setting.listener {
             listener.set_nonblocking(true)?;
             epoll.add(listener, Token::Listener.number(), Interest::READ)?;
+        }
+        if let Some(leash) = &setting.leash {
+            epoll.add(leash, Token::Leash.number(), Interest::READ)?;
         }
         let watch = setting.dial.as_deref().map(directory_watch).transpose()?;
         if let Some(watch) = &watch {
@@ -180,6 +185,13 @@ impl Resident {
         match Token::from_number(ready.token) {
             Some(Token::Listener) => self.accept(),
             Some(Token::Signals) => self.handle_signals(),
+            Some(Token::Leash) => {
+                if let Some(leash) = self.setting.leash.take() {
+                    self.epoll.remove(&leash);
+                }
+                self.begin_shutdown(None);
+                self.go_on_with_shutdown();
+            }
             Some(Token::Watch) => self.look_again(),
             Some(Token::Connection(id)) if ready.read => self.read_connection(id),
             // What waits to go is sent after everything that has come.

@@ -141,6 +141,10 @@ impl Resident {
         let Some(job) = self.jobs.get_mut(&id) else {
             return false;
         };
+        // Output can be there before its supervisor has told of the start, which the client has to hear first.
+        if matches!(job.phase, Phase::Starting) {
+            return false;
+        }
         let Some(output) = &job.outputs[stream.index()] else {
             return false;
         };

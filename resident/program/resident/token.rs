@@ -11,6 +11,7 @@ pub(super) enum Token {
     Supervisor(u64),
     Output(u64, Stream),
     Input(u64),
+    Leash,
 }
 
 /// The kind is in the highest byte. Numbers of jobs and connections begin at 1 and stay far below that.
@@ -27,6 +28,7 @@ impl Token {
             Self::Output(job, Stream::Stdout) => (5, job),
             Self::Output(job, Stream::Stderr) => (6, job),
             Self::Input(job) => (7, job),
+            Self::Leash => (8, 0),
         };
         kind << SHIFT | id
     }
@@ -42,6 +44,7 @@ impl Token {
             5 => Self::Output(id, Stream::Stdout),
             6 => Self::Output(id, Stream::Stderr),
             7 => Self::Input(id),
+            8 => Self::Leash,
             _ => return None,
         })
     }
@@ -62,6 +65,7 @@ mod tests {
             Token::Output(3, Stream::Stdout),
             Token::Output(1 << 40, Stream::Stderr),
             Token::Input(5),
+            Token::Leash,
         ] {
             assert_eq!(Token::from_number(token.number()), Some(token));
         }

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -15,7 +15,8 @@ use herm_protocol::{
         ChmodParams, DirectoryListing, FileContent, FileInfo, MoveParams, PathParams, ReadParams,
         RemoveParams, WriteParams,
     },
-    initialize::{InitializeParams, Initialized, Preflight, Problem},
+    initialize::{InitializeParams, Initialized, Preflight},
+    job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::{Ledger, LedgerItem},
     sandbox::{
         CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxState,
@@ -27,15 +28,23 @@ use tokio::{
 };
 
 use super::{
-    check, declaration, environment, log::tell, open, run, run::Ground, sandbox::Sandbox, shell::Shell,
+    Mode, check, declaration, environment, log::tell, open, preflight, residence::Residence, resident_run,
+    run, run::Ground, sandbox::Sandbox, shell::Shell,
 };
 use crate::{
     caller::{Control, Input, Output},
     files,
+    resident::{Binary, info},
 };
 
 /// How long an operation on files may take; a file system that hangs must not hang the caller.
 const FILE_LIMIT: Duration = Duration::from_mins(1);
+
+/// Bytes that one reading of a job's output gives when the caller does not say.
+const JOB_READ: u64 = 1024 * 1024;
+
+/// How long the processes of a job that is killed may take to end.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The local backend. Clones are the same backend.
 #[derive(Clone, Debug)]
@@ -43,6 +52,9 @@ pub struct LocalBackend(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    mode: Mode,
+    /// The resident's program, looked for once; the reason where there is none.
+    binary: OnceLock<Result<Binary, Error>>,
     ground: Ground,
     place: Mutex<Place>,
     sandboxes: Mutex<Sandboxes>,
@@ -65,11 +77,13 @@ impl LocalBackend {
     /// A backend that makes its sandboxes in the system's directory for temporary files, until `initialize` names
     /// another. It looks once for the shell and at this process's variables.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(mode: Mode) -> Self {
         let environment = environment::base(std::env::vars_os());
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
         let shell = search.and_then(|search| Shell::find(search));
         Self(Arc::new(Inner {
+            mode,
+            binary: OnceLock::new(),
             ground: Ground {
                 shell,
                 environment,
@@ -87,7 +101,7 @@ impl LocalBackend {
     #[must_use]
     pub fn declaration(&self) -> Initialized {
         let shell = self.0.ground.shell.as_ref();
-        declaration(shell.map_or("posix", |shell| shell.choice))
+        declaration(shell.map_or("posix", |shell| shell.choice), self.0.mode)
     }
 
     /// Runs a command to its end, as [`Adapter::run`] does, for a caller in this process.
@@ -99,10 +113,14 @@ impl LocalBackend {
         params: RunParams,
         output: impl Output,
         input: impl Input,
-        control: impl Control,
+        mut control: impl Control,
     ) -> Result<Finished, Error> {
-        check::command(&params)?;
+        check::command(&params, self.0.mode)?;
         let sandbox = self.sandbox(&params.sandbox)?;
+        if let Some(residence) = sandbox.residence() {
+            let ground = self.0.ground.clone();
+            return resident_run::run(&sandbox, residence, ground, params, output, input, &mut control).await;
+        }
         run::run(&sandbox, self.0.ground.clone(), params, output, input, control).await
     }
 
@@ -140,13 +158,18 @@ impl LocalBackend {
         check::path("path", path)?;
         let path = sandbox.resolve(path);
         let resource = path.to_string_lossy().into_owned();
-        blocking(&resource, move || work(path)).await
+        blocking(&resource, move || {
+            // Missing parents are made: not for a sandbox that is not there.
+            sandbox.check_there()?;
+            work(path)
+        })
+        .await
     }
 }
 
 impl Default for LocalBackend {
     fn default() -> Self {
-        Self::new()
+        Self::new(Mode::default())
     }
 }
 
@@ -164,6 +187,19 @@ async fn blocking<T: Send + 'static>(
         );
     };
     done.map_err(|error| Error::internal("work on files", error))?
+}
+
+/// Who keeps the jobs of a sandbox; in native mode nobody does.
+fn residence_of<'a>(sandbox: &'a Sandbox, what: &str) -> Result<&'a Residence, Error> {
+    sandbox.residence().ok_or_else(|| Error::unsupported(what))
+}
+
+/// The number that a job's id is.
+fn job_number(id: &str) -> Result<u64, Error> {
+    id.parse().map_err(|_| {
+        Error::new(ErrorKind::JobNotFound, id, format!("there is no job {id:?}"))
+            .with_fix("list the jobs of the sandbox; each says its id")
+    })
 }
 
 fn describe(sandbox: &Sandbox) -> SandboxInfo {
@@ -189,33 +225,12 @@ impl Adapter for LocalBackend {
     }
 
     async fn preflight(&self) -> Result<Preflight, Error> {
-        let mut problems = Vec::new();
-        if self.0.ground.shell.is_none() {
-            problems.push(Problem {
-                what: "neither bash nor sh is in PATH".into(),
-                fix: "install bash, or put its directory into PATH".into(),
-            });
-        }
-        let proc_is_there = tokio::fs::try_exists("/proc/self/stat").await.unwrap_or(false);
-        if !proc_is_there {
-            problems.push(Problem {
-                what: "/proc is not mounted, so the end of a process group cannot be seen".into(),
-                fix: "mount it: mount -t proc proc /proc".into(),
-            });
-        }
-        let scratch = self.place().scratch.clone();
-        if !tokio::fs::metadata(&scratch)
-            .await
-            .is_ok_and(|metadata| metadata.is_dir())
-        {
-            problems.push(Problem {
-                what: format!(
-                    "the directory {} for sandboxes is not there",
-                    scratch.to_string_lossy()
-                ),
-                fix: "make it, or set TMPDIR to another".into(),
-            });
-        }
+        let (shell, scratch) = (self.0.ground.shell.clone(), self.place().scratch.clone());
+        let missing = blocking("preflight", move || {
+            Ok(preflight::missing(shell.as_ref(), &scratch))
+        })
+        .await?;
+        let problems = missing.into_iter().map(Into::into).collect();
         Ok(Preflight { problems })
     }
 
@@ -241,18 +256,70 @@ impl Adapter for LocalBackend {
     }
 
     async fn list(&self) -> Result<SandboxList, Error> {
-        let mut sandboxes: Vec<_> = self
-            .sandboxes()
-            .open
-            .values()
-            .map(|sandbox| describe(sandbox))
-            .collect();
+        let open: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        let mut sandboxes = blocking("sandbox.list", move || {
+            let there = open.iter().filter(|sandbox| sandbox.check_there().is_ok());
+            Ok(there.map(|sandbox| describe(sandbox)).collect::<Vec<_>>())
+        })
+        .await?;
         sandboxes.sort_by(|left, right| left.sandbox.cmp(&right.sandbox));
         Ok(SandboxList { sandboxes })
     }
 
     async fn inspect(&self, params: SandboxRef) -> Result<SandboxInfo, Error> {
-        self.sandbox(&params.sandbox).map(|sandbox| describe(&sandbox))
+        let sandbox = self.sandbox(&params.sandbox)?;
+        blocking(&params.sandbox, move || {
+            sandbox.check_there().map(|()| describe(&sandbox))
+        })
+        .await
+    }
+
+    async fn start_job(&self, params: RunParams) -> Result<JobStarted, Error> {
+        check::command(&params, self.0.mode)?;
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let residence = residence_of(&sandbox, "detach")?;
+        let job = resident_run::start_job(&sandbox, residence, self.0.ground.clone(), params).await?;
+        Ok(JobStarted { job })
+    }
+
+    async fn list_jobs(&self, params: JobListParams) -> Result<JobList, Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.list")?.resident;
+        let records = resident.jobs(&sandbox.id).await?;
+        let jobs = records.into_iter().map(info).collect::<Result<_, _>>()?;
+        Ok(JobList { jobs })
+    }
+
+    async fn read_job(&self, params: JobOutputParams) -> Result<JobOutput, Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.output")?.resident;
+        let (job, most) = (job_number(&params.job)?, params.max.unwrap_or(JOB_READ));
+        resident
+            .read_job(&sandbox.id, job, params.stream, params.from, most)
+            .await
+    }
+
+    async fn wait_job(&self, params: JobWaitParams) -> Result<JobInfo, Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.wait")?.resident;
+        let within = params.within_ms.map(Duration::from_millis);
+        resident
+            .wait_job(&sandbox.id, job_number(&params.job)?, within)
+            .await
+    }
+
+    async fn kill_job(&self, params: JobRef) -> Result<(), Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.kill")?.resident;
+        resident
+            .kill_job(&sandbox.id, job_number(&params.job)?, KILL_LIMIT)
+            .await
+    }
+
+    async fn forget_job(&self, params: JobRef) -> Result<(), Error> {
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "job.forget")?.resident;
+        resident.forget_job(&sandbox.id, job_number(&params.job)?).await
     }
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
@@ -349,6 +416,25 @@ impl Adapter for LocalBackend {
 }
 
 impl LocalBackend {
+    /// The sandbox with its resident, in resident mode. A failure leaves nothing of the sandbox.
+    async fn inhabited(&self, sandbox: Sandbox) -> Result<Sandbox, Error> {
+        if self.0.mode == Mode::Native {
+            return Ok(sandbox);
+        }
+        let directory = sandbox.directory.join("resident");
+        let started = match self.0.binary.get_or_init(Binary::find) {
+            Ok(binary) => Residence::start(binary, &directory, &self.0.ground.environment).await,
+            Err(error) => Err(error.clone()),
+        };
+        match started {
+            Ok(residence) => Ok(sandbox.with_residence(residence)),
+            Err(error) => {
+                sandbox.close().await?;
+                Err(error)
+            }
+        }
+    }
+
     /// Opens a sandbox, as [`Adapter::open`] does, for a caller in this process.
     ///
     /// # Errors
@@ -356,9 +442,16 @@ impl LocalBackend {
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
         let Place { run, scratch } = self.place().clone();
         let resource = scratch.to_string_lossy().into_owned();
-        let guard = self.0.ground.guard.clone();
-        let sandbox = blocking(&resource, move || open::make(params, &run, &scratch, &guard)).await?;
-        let opened = open::opened(&sandbox);
+        let (guard, shell) = (self.0.ground.guard.clone(), self.0.ground.shell.clone());
+        let sandbox = blocking(&resource, move || {
+            match preflight::missing(shell.as_ref(), &scratch).into_iter().next() {
+                Some(missing) => Err(missing.into()),
+                None => open::make(params, &run, &scratch, &guard),
+            }
+        })
+        .await?;
+        let sandbox = self.inhabited(sandbox).await?;
+        let opened = open::opened(&sandbox, self.0.mode);
         let sandbox = Arc::new(sandbox);
         let refused = {
             let mut sandboxes = self.sandboxes();

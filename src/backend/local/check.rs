@@ -6,6 +6,8 @@ use herm_protocol::{
     sandbox::{Network, SandboxSpec, Variable},
 };
 
+use super::Mode;
+
 /// The longest argument or variable that the system takes, in bytes with its final NUL: 32 pages (execve(2)).
 pub(super) const LONGEST_STRING: usize = 128 * 1024;
 
@@ -13,14 +15,14 @@ pub(super) const LONGEST_STRING: usize = 128 * 1024;
 ///
 /// # Errors
 /// An invalid argument names its field; an option that this backend does not have is unsupported.
-pub(super) fn command(params: &RunParams) -> Result<(), Error> {
+pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
     if params.user.is_some() {
         return Err(Error::unsupported("user"));
     }
     if params.pty.is_some() {
         return Err(Error::unsupported("pty"));
     }
-    if params.detach {
+    if params.detach && mode == Mode::Native {
         return Err(Error::unsupported("detach"));
     }
     match &params.command {
@@ -155,7 +157,7 @@ mod tests {
     fn refusal(change: impl FnOnce(&mut RunParams)) -> (ErrorKind, String) {
         let mut params = RunParams::new("s", "e", Command::Shell("true".into()));
         change(&mut params);
-        let error = command(&params).unwrap_err();
+        let error = command(&params, Mode::Native).unwrap_err();
         (error.kind(), error.data.resource.unwrap())
     }
 
@@ -201,11 +203,13 @@ mod tests {
             Variable::new("A", ""),
             Variable::new("not-an-identifier()", "v=w"),
         ];
-        assert_eq!(command(&params), Ok(()));
+        assert_eq!(command(&params, Mode::Native), Ok(()));
         params.command = Command::Shell("x".repeat(2 * LONGEST_STRING).into());
-        assert_eq!(command(&params), Ok(()));
+        assert_eq!(command(&params, Mode::Native), Ok(()));
         params.command = Command::Shell("".into());
-        assert_eq!(command(&params), Ok(()));
+        assert_eq!(command(&params, Mode::Native), Ok(()));
+        params.detach = true;
+        assert_eq!(command(&params, Mode::Resident), Ok(()));
     }
 
     #[test]

@@ -5,11 +5,10 @@ use herm_protocol::{
     initialize::{Initialized, Limits},
 };
 
+use super::Mode;
+
 /// The name of the backend, as in `terminal.backend`.
 pub const BACKEND: &str = "local";
-
-/// How commands are run: by this process itself, with no resident.
-pub const MODE: &str = "native";
 
 /// How many requirements may be tested at the same time.
 const PARALLELISM: u32 = 8;
@@ -22,7 +21,9 @@ const CAPABILITIES: &[&str] = &[
     "env",
     "files",
     "inspect",
+    "ledger",
     "list",
+    "preflight",
     "signal",
     "stdin",
     "stdin_stream",
@@ -30,8 +31,10 @@ const CAPABILITIES: &[&str] = &[
     "timeout",
 ];
 
+/// What only a resident gives.
+const OF_RESIDENT: &[&str] = &["jobs"];
+
 const CHOICES: &[(&str, &str)] = &[
-    ("kill_scope", "group"),
     ("latency", "local"),
     ("left_behind", "keep"),
     ("missing_parent", "create"),
@@ -47,17 +50,21 @@ const CHOICES: &[(&str, &str)] = &[
 
 /// The answer to `initialize` on a machine with that variant of the choice `shell`.
 #[must_use]
-pub fn declaration(shell: &str) -> Initialized {
-    let choices = CHOICES.iter().copied().chain([("shell", shell)]);
+pub fn declaration(shell: &str, mode: Mode) -> Initialized {
+    let (more, of_mode): (&[&str], &[(&str, &str)]) = match mode {
+        Mode::Native => (&[], &[("kill_scope", "group")]),
+        Mode::Resident => (OF_RESIDENT, &[("kill_scope", "tree"), ("spool_full", "block")]),
+    };
+    let choices = CHOICES.iter().chain(of_mode).copied().chain([("shell", shell)]);
     Initialized {
         protocol: VERSION.into(),
         name: "herm-local".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         homepage: None,
         backend: Some(BACKEND.into()),
-        mode: Some(MODE.into()),
+        mode: Some(mode.name().into()),
         emulated: false,
-        capabilities: CAPABILITIES.iter().map(|&name| name.into()).collect(),
+        capabilities: CAPABILITIES.iter().chain(more).map(|&name| name.into()).collect(),
         choices: choices
             .map(|(name, variant)| (name.into(), variant.into()))
             .collect(),

@@ -1,4 +1,7 @@
-//! The local backend in native mode: commands run on this machine as this user, started by this process.
+//! The local backend: commands run on this machine as this user.
+//!
+//! In resident mode every sandbox has a resident, which runs its commands and answers for whole trees of processes. In
+//! native mode this process starts them itself:
 //!
 //! A sandbox is a private directory. A command is a session of its own, and what a deadline, a cancel or a close ends
 //! is its process group; what leaves the group by itself is out of reach.
@@ -13,14 +16,19 @@ mod input;
 mod launch;
 mod leader;
 mod log;
+mod mode;
 mod open;
 mod output;
+mod preflight;
 mod process_table;
 mod program;
+mod residence;
+mod resident_run;
 mod run;
 mod sandbox;
 mod shell;
 mod survivors;
 
 pub use adapter::LocalBackend;
-pub use declaration::{BACKEND, MODE, declaration};
+pub use declaration::{BACKEND, declaration};
+pub use mode::Mode;

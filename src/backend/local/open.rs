@@ -12,9 +12,7 @@ use herm_protocol::{
     sandbox::{OpenParams, OpenState, Opened},
 };
 
-use super::{
-    check, declaration::MODE, guard::Guard, launch::check_directory, program::Failure, sandbox::Sandbox,
-};
+use super::{Mode, check, guard::Guard, launch::check_directory, program::Failure, sandbox::Sandbox};
 use crate::files::file_error;
 
 /// Random characters in a sandbox's name; nobody meets or guesses it.
@@ -77,17 +75,23 @@ fn refused_directory(cwd: &Path, failure: Failure) -> Error {
 }
 
 /// What the caller is told of a new sandbox.
-pub(super) fn opened(sandbox: &Sandbox) -> Opened {
+pub(super) fn opened(sandbox: &Sandbox, mode: Mode) -> Opened {
+    let of_mode = (mode == Mode::Native).then(|| {
+        [
+            "native mode: no jobs and no sessions, each command has a shell of its own".to_owned(),
+            "kill scope is the process group: what calls setsid lives on after a deadline, a cancel and the close".to_owned(),
+        ]
+    });
     Opened {
         sandbox: sandbox.id.clone(),
         state: OpenState::Created,
-        exec_mode: MODE.into(),
+        exec_mode: mode.name().into(),
         cwd: Some(PathBuf::as_path(&sandbox.cwd).into()),
-        notices: vec![
-            "native mode: no jobs and no sessions, each command has a shell of its own".into(),
-            "kill scope is the process group: what calls setsid lives on after a deadline, a cancel and the close".into(),
-            "commands run as this user on this machine: nothing isolates them".into(),
-        ],
+        notices: of_mode
+            .into_iter()
+            .flatten()
+            .chain(["commands run as this user on this machine: nothing isolates them".into()])
+            .collect(),
     }
 }
 

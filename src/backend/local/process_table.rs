@@ -17,6 +17,7 @@ pub(super) struct Process {
     /// When it started, in clock ticks since the machine did; with the number it names one process for ever.
     pub(super) start_time: u64,
     group: i32,
+    parent: i32,
 }
 
 /// Every live process of a group whose leader was not reaped.
@@ -77,7 +78,34 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
         pid,
         start_time,
         group,
+        parent: fields.get(1)?.parse().ok()?,
     })
+}
+
+/// A live process and every live descendant of it.
+///
+/// # Errors
+/// `/proc` cannot be listed.
+pub(super) fn tree(root: i32) -> io::Result<Vec<Process>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        all.extend(name.to_str().and_then(|name| name.parse().ok()).and_then(live));
+    }
+    let mut tree: Vec<Process> = all
+        .iter()
+        .copied()
+        .filter(|process| process.pid == root)
+        .collect();
+    let mut seen = 0;
+    while let Some(parent) = tree.get(seen).map(|process| process.pid) {
+        tree.extend(
+            all.iter()
+                .filter(|process| process.parent == parent && process.pid != root),
+        );
+        seen += 1;
+    }
+    Ok(tree)
 }
 
 #[cfg(test)]
@@ -103,5 +131,9 @@ mod tests {
         let pid = i32::try_from(std::process::id()).unwrap();
         let group = live(pid).unwrap().group;
         assert!(members(group).unwrap().iter().any(|process| process.pid == pid));
+        let own = live(pid).unwrap();
+        assert_eq!(tree(pid).unwrap().first(), Some(&own));
+        let above = tree(own.parent).unwrap();
+        assert!(above.contains(&own), "{above:?}");
     }
 }

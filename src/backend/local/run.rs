@@ -114,6 +114,7 @@ impl Preparation {
         command: herm_protocol::exec::Command,
         env: &[herm_protocol::sandbox::Variable],
     ) -> Result<(Launched, Vec<String>), Refusal> {
+        self.sandbox.check_there().map_err(Refusal::Argument)?;
         let mut notices = Vec::new();
         if self.cwd.is_none() && self.sandbox.heal().unwrap_or(false) {
             let work = self.sandbox.cwd.to_string_lossy();
@@ -142,7 +143,7 @@ impl Preparation {
 }
 
 /// The directory as `PWD` may name it: without `.` and `..` (POSIX, environment variables).
-fn logical(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn logical(path: &Path) -> io::Result<PathBuf> {
     if path.components().any(|part| part == Component::ParentDir) {
         return path.canonicalize();
     }
@@ -192,7 +193,7 @@ async fn to_the_end(
     let (outcome, pipes, gone) = match ended {
         Ok(Ok(outcome)) => {
             let (pipes, gone) = running.after_its_own_end(&mut pump, deadline, control).await;
-            (outcome, pipes, gone)
+            (running.admission.as_seen_from_outside(outcome).await, pipes, gone)
         }
         Ok(Err(error)) => {
             running.group.end(GRACE).await;
@@ -300,6 +301,7 @@ impl Running {
         Finished {
             outcome,
             notices: self.notices,
+            job: None,
         }
     }
 }

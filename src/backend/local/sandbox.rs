@@ -10,10 +10,10 @@ use std::{
     time::Duration,
 };
 
-use herm_protocol::{ByteString, Error, ErrorKind, sandbox::Variable};
+use herm_protocol::{ByteString, Error, ErrorKind, exec::Outcome, sandbox::Variable};
 use tokio::sync::watch;
 
-use super::{group::Group, guard::Held, process_table::Process};
+use super::{group::Group, guard::Held, process_table::Process, residence::Residence};
 use crate::files::remove_tree;
 
 /// How long a close waits until everything of the sandbox is gone.
@@ -29,6 +29,8 @@ pub(super) struct Sandbox {
     pub(super) cwd: PathBuf,
     /// Variables of every command.
     pub(super) env: Vec<Variable>,
+    /// Who runs its commands, unless this process does so itself.
+    residence: Option<Residence>,
     activity: watch::Sender<Activity>,
     groups: Mutex<Vec<Weak<Group>>>,
     texts: AtomicU64,
@@ -51,6 +53,7 @@ impl Sandbox {
             directory,
             cwd,
             env,
+            residence: None,
             activity: watch::Sender::default(),
             groups: Mutex::default(),
             texts: AtomicU64::default(),
@@ -58,9 +61,39 @@ impl Sandbox {
         }
     }
 
+    /// The same with a resident that runs its commands.
+    pub(super) fn with_residence(mut self, residence: Residence) -> Self {
+        self.residence = Some(residence);
+        self
+    }
+
+    /// Who runs its commands, unless this process does so itself.
+    pub(super) fn residence(&self) -> Option<&Residence> {
+        self.residence.as_ref()
+    }
+
     /// The directory of the sandbox's own that commands start in unless another was asked for.
     pub(super) fn own_work(directory: &Path) -> PathBuf {
         directory.join("work")
+    }
+
+    /// Whether the private directory is still there: whoever removes it has removed the sandbox. This blocks.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(super) fn check_there(&self) -> Result<(), Error> {
+        match fs::symlink_metadata(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let directory = self.directory.to_string_lossy();
+                let message = format!(
+                    "sandbox {:?} is not there any more: its directory {directory} was removed",
+                    self.id
+                );
+                Err(Error::new(ErrorKind::SandboxNotFound, &self.id, message)
+                    .with_fix("close it, and open another with sandbox.open"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The path that a caller means: absolute, or from the directory that commands start in.
@@ -97,6 +130,9 @@ impl Sandbox {
 
     /// Every live process of the sandbox.
     pub(super) async fn processes(&self) -> Vec<Process> {
+        if let Some(residence) = &self.residence {
+            return residence.processes().await;
+        }
         let groups: Vec<_> = self.lock_groups().iter().filter_map(Weak::upgrade).collect();
         let mut processes = Vec::new();
         for group in groups {
@@ -111,6 +147,9 @@ impl Sandbox {
     /// When something could not be ended or removed; closing again tries again.
     pub(super) async fn close(&self) -> Result<(), Error> {
         self.activity.send_modify(|activity| activity.closing = true);
+        if let Some(residence) = &self.residence {
+            residence.end().await?;
+        }
         let mut activity = self.activity.subscribe();
         let empty = activity.wait_for(|activity| activity.inside == 0);
         if tokio::time::timeout(CLOSE_LIMIT, empty).await.is_err() {
@@ -165,6 +204,20 @@ impl Admission {
         let mut groups = self.0.lock_groups();
         groups.retain(|group| group.strong_count() > 0);
         groups.push(Arc::downgrade(group));
+    }
+
+    /// The outcome of a command that has ended: one that was killed together with its sandbox is lost with it.
+    pub(super) async fn as_seen_from_outside(&self, outcome: Outcome) -> Outcome {
+        if !matches!(outcome, Outcome::Signaled { .. }) {
+            return outcome;
+        }
+        let sandbox = self.0.clone();
+        let there = tokio::task::spawn_blocking(move || sandbox.check_there().is_ok()).await;
+        if there.unwrap_or(true) {
+            outcome
+        } else {
+            Outcome::SandboxLost
+        }
     }
 
     /// Resolves when the sandbox is being closed.

@@ -16,7 +16,7 @@ use std::{
 };
 
 use herm::{
-    backend::local::{self, LocalBackend},
+    backend::local::{self, LocalBackend, Mode},
     caller::Output,
 };
 use herm_harness::verdict::Exit;
@@ -91,7 +91,7 @@ fn listen(mut signals: EndSignals, wishes: mpsc::UnboundedSender<Interrupt>) -> 
 /// Runs the command in a sandbox of its own, which is gone afterwards.
 async fn in_a_sandbox(arguments: Arguments, output: impl Output, wishes: Wishes) -> Ended {
     let started = std::time::Instant::now();
-    let backend = LocalBackend::new();
+    let backend = LocalBackend::new(Mode::default());
     let finished = run_in(&backend, arguments, output, wishes).await;
     let duration = started.elapsed();
     backend.shutdown().await;

@@ -120,8 +120,8 @@ impl AdapterProcess {
         self.child.id()
     }
 
-    /// Says how it ended, for a crash report; waits a moment for the end.
-    pub(super) async fn last_words(&mut self) -> (String, String) {
+    /// Says how it ended (` with exit status: 3`), and the last lines of its log; waits a moment for both.
+    pub async fn last_words(&mut self) -> (String, String) {
         let how = match timeout(Duration::from_secs(1), self.child.wait()).await {
             Ok(Ok(status)) => format!(" with {status}"),
             _ => ", or closed its output,".into(),

@@ -12,48 +12,42 @@ use crate::{
     near_miss::hint,
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::general::new_mark,
+    steps::{composed::unknown, general::new_mark},
 };
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .when("the backend introduces itself", |scene, _| {
-            Box::pin(async {
-                let initialized = scene.initialized().await?;
-                scene.notes.value = serde_json::to_value(initialized).ok();
-                Ok(())
+        .then("every {words} is in the catalogue", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "capability that it declares" => known_capabilities(scene),
+                    "choice that it declares, and its variant," => known_choices(scene),
+                    other => Err(unknown(other, "in the catalogue")),
+                }
             })
         })
-        .then(
-            "every capability that it declares is in the catalogue",
-            |scene, _| Box::pin(async { known_capabilities(scene) }),
-        )
-        .then(
-            "every choice that it declares, and its variant, is in the catalogue",
-            |scene, _| Box::pin(async { known_choices(scene) }),
-        )
         .then(
             "it declares a variant of every choice that its capabilities call for",
             |scene, _| Box::pin(async { complete_choices(scene) }),
         )
-        .when(
-            "a command that leaves a mark is run with {words}",
-            |scene, arguments| Box::pin(async move { run_with(scene, arguments.words(0)?).await }),
-        )
         .when("a sandbox is opened with {words}", |scene, arguments| {
             Box::pin(async move { open_with(scene, arguments.words(0)?).await })
-        })
-        .when("the backend is asked to {words}", |scene, arguments| {
-            Box::pin(async move { ask_to(scene, arguments.words(0)?).await })
-        })
-        .when("a command uses what only Bash has", |scene, _| {
-            Box::pin(async {
-                let params = scene
-                    .command("words=(a b c); [[ -n $BASH_VERSION ]] && echo \"${words[1]}\"")
-                    .await?;
-                scene.run(&params).await
-            })
         });
+}
+
+/// The backend introduces itself.
+pub(crate) async fn introduce(scene: &mut Scene) -> StepResult {
+    let initialized = scene.initialized().await?;
+    scene.notes.value = serde_json::to_value(initialized).ok();
+    Ok(())
+}
+
+/// Runs what only Bash understands.
+pub(crate) async fn use_bash(scene: &mut Scene) -> StepResult {
+    let params = scene
+        .command("words=(a b c); [[ -n $BASH_VERSION ]] && echo \"${words[1]}\"")
+        .await?;
+    scene.run(&params).await
 }
 
 fn catalogue() -> Result<Catalogue, Failure> {
@@ -130,7 +124,7 @@ fn complete_choices(scene: &Scene) -> StepResult {
     Err(Failure::failed(expected, "none of these"))
 }
 
-async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
+pub(crate) async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
     let text = new_mark(scene).await?;
     let params = scene.command(text).await?;
     let params = match option {
@@ -209,7 +203,7 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
     scene.answer(opened).map(|_| ())
 }
 
-async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
+pub(crate) async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
     let sandbox = scene.sandbox().await?.id;
     let (name, params) = match what {
         "pause the sandbox" => ("sandbox.pause", json!({"sandbox": sandbox})),

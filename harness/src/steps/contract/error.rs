@@ -11,7 +11,7 @@ use herm_protocol::{
 use crate::{
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::general::new_mark,
+    steps::{composed::unknown, general::new_mark},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -20,59 +20,51 @@ pub(super) fn register(steps: &mut StepList) {
             "{words} is asked of a sandbox that never existed",
             |scene, arguments| Box::pin(async move { ask_nobody(scene, arguments.words(0)?).await }),
         )
-        .then("the error names {words}", |scene, arguments| {
-            Box::pin(async move {
-                let name = match arguments.words(0)? {
-                    "the sandbox" => scene.notes.name.clone().unwrap_or_default(),
-                    "the file" => scene
-                        .notes
-                        .file
-                        .clone()
-                        .unwrap_or_default()
-                        .to_string_lossy()
-                        .into_owned(),
-                    other => return Err(Failure::suite(format!("{other:?} has no name"))),
-                };
-                names(scene, &name)
-            })
+        .then("the error {words}", |scene, arguments| {
+            Box::pin(async move { the_error(scene, arguments.words(0)?) })
         })
         .then("the error names {text}", |scene, arguments| {
             Box::pin(async move { names(scene, &arguments.text(0)?) })
         })
-        .then("the error says what the caller can do", |scene, _| {
-            Box::pin(async {
-                let error = scene.refusal()?;
-                match error.data.fix.as_deref().map(str::trim) {
-                    Some(fix) if !fix.is_empty() => Ok(()),
-                    _ => Err(Failure::failed("a next step in `data.fix`", error.to_string())),
-                }
-            })
-        })
         .when(
             "a command is requested without its {words}",
             |scene, arguments| Box::pin(async move { leave_out(scene, arguments.words(0)?).await }),
-        )
-        .when("a program of no words is run", |scene, _| {
-            Box::pin(async {
-                let sandbox = scene.sandbox().await?.id;
-                let params = scene.command_in(&sandbox, Command::Argv(Vec::new()));
-                scene.run(&params).await
-            })
-        })
-        .when(
-            "a command that leaves a mark has a NUL byte in {words}",
-            |scene, arguments| Box::pin(async move { run_with_nul(scene, arguments.words(0)?).await }),
-        )
-        .when(
-            "a command that leaves a mark is requested with a deadline of minus one",
-            |scene, _| {
-                Box::pin(async {
-                    let mark = new_mark(scene).await?;
-                    let params = scene.command(mark).await?;
-                    call_changed(scene, &params, |params| params["timeout_ms"] = (-1).into()).await
-                })
-            },
         );
+}
+
+fn the_error(scene: &Scene, what: &str) -> StepResult {
+    let name = match what {
+        "names the sandbox" => scene.notes.name.clone().unwrap_or_default(),
+        "names the file" => {
+            let file = scene.notes.file.clone().unwrap_or_default();
+            file.to_string_lossy().into_owned()
+        }
+        "says what the caller can do" => return says_a_way_out(scene),
+        other => return Err(unknown(other, "said by an error")),
+    };
+    names(scene, &name)
+}
+
+fn says_a_way_out(scene: &Scene) -> StepResult {
+    let error = scene.refusal()?;
+    match error.data.fix.as_deref().map(str::trim) {
+        Some(fix) if !fix.is_empty() => Ok(()),
+        _ => Err(Failure::failed("a next step in `data.fix`", error.to_string())),
+    }
+}
+
+/// Runs an argument list without a single argument.
+pub(crate) async fn run_no_words(scene: &mut Scene) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let params = scene.command_in(&sandbox, Command::Argv(Vec::new()));
+    scene.run(&params).await
+}
+
+/// Requests a command with a deadline that lies before its beginning.
+pub(crate) async fn run_with_negative_deadline(scene: &mut Scene) -> StepResult {
+    let mark = new_mark(scene).await?;
+    let params = scene.command(mark).await?;
+    call_changed(scene, &params, |params| params["timeout_ms"] = (-1).into()).await
 }
 
 async fn ask_nobody(scene: &mut Scene, what: &str) -> StepResult {
@@ -143,7 +135,7 @@ async fn call_changed(
     scene.answer(answer).map(|_| ())
 }
 
-async fn run_with_nul(scene: &mut Scene, part: &str) -> StepResult {
+pub(crate) async fn run_with_nul(scene: &mut Scene, part: &str) -> StepResult {
     let mark = new_mark(scene).await?;
     let mut params = scene.command(mark.as_str()).await?;
     match part {

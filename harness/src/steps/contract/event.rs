@@ -17,9 +17,6 @@ use crate::{
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .then("it was announced once, before any output", |scene, _| {
-            Box::pin(async { announced(scene) })
-        })
         .then(
             "the pieces of each stream follow each other without gap or overlap",
             |scene, _| Box::pin(async { contiguous(scene.record()?) }),
@@ -78,22 +75,22 @@ pub(super) fn register(steps: &mut StepList) {
                     scene.run(&params).await
                 })
             },
-        )
-        .then("it was said to be alive meanwhile", |scene, _| {
-            Box::pin(async {
-                scene.result()?;
-                match scene.record()?.alive {
-                    0..3 => {
-                        let seen = format!("it was told {} times in a second", scene.record()?.alive);
-                        Err(Failure::failed("to be told that it lives every 200 ms", seen))
-                    }
-                    _ => Ok(()),
-                }
-            })
-        });
+        );
 }
 
-fn announced(scene: &Scene) -> StepResult {
+/// It was said often enough that the command lives.
+pub(crate) fn said_alive(scene: &Scene) -> StepResult {
+    scene.result()?;
+    match scene.record()?.alive {
+        0..3 => {
+            let seen = format!("it was told {} times in a second", scene.record()?.alive);
+            Err(Failure::failed("to be told that it lives every 200 ms", seen))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn announced(scene: &Scene) -> StepResult {
     scene.result()?;
     let record = scene.record()?;
     if record.starts != 1 {

@@ -1,9 +1,9 @@
 //! Steps of the chapters about the contract itself.
 
-mod cap;
-mod error;
-mod event;
-mod proto;
+pub(super) mod cap;
+pub(super) mod error;
+pub(super) mod event;
+pub(super) mod proto;
 
 use crate::step::StepList;
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use herm_protocol::{
     ByteString,
-    client::{Fault, Stopped},
+    client::{ExecRecord, Fault, Stopped},
     exec::{Command, Stream},
     hexadecimal,
     initialize::InitializeParams,
@@ -15,7 +15,10 @@ use herm_protocol::{
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::{difference, show},
+    steps::{
+        composed::unknown,
+        general::{difference, show},
+    },
 };
 
 /// An argument that no encoding of text has.
@@ -37,29 +40,22 @@ pub(super) fn register(steps: &mut StepList) {
         .when("{words} is sent", |scene, arguments| {
             Box::pin(async move { send_bad_line(scene, arguments.words(0)?).await })
         })
-        .then(
-            "it is answered with an error that names no request",
-            |scene, _| Box::pin(answered_unaddressed(scene)),
-        )
         .when("a command runs for a long time", |scene, _| {
             Box::pin(start_long(scene))
         })
         .then("another command is answered meanwhile", |scene, _| {
             Box::pin(answered_meanwhile(scene))
         })
-        .when(
-            "a program is given an argument of bytes that are not valid UTF-8",
-            |scene, _| Box::pin(run_with_bytes(scene)),
-        )
         .then("it has received exactly these bytes", |scene, _| {
             Box::pin(async { received_bytes(scene) })
         })
         .when(
-            "a command prints {int} bytes to a caller with room for {int}",
+            "a command prints {int} bytes {words} to a caller with room for {int}",
             |scene, arguments| {
-                Box::pin(
-                    async move { print_to_little_room(scene, arguments.int(0)?, arguments.int(1)?).await },
-                )
+                Box::pin(async move {
+                    let (bytes, room) = (arguments.int(0)?, arguments.int(2)?);
+                    print_to_little_room(scene, bytes, arguments.words(1)?, room).await
+                })
             },
         )
         .then(
@@ -101,7 +97,8 @@ async fn start_long(scene: &mut Scene) -> StepResult {
 async fn introduce(scene: &mut Scene, version: String) -> StepResult {
     let workshop = scene.workshop()?;
     let patience = scene.patience();
-    let (client, _) = workshop.start()?;
+    let (client, conversation) = workshop.start()?;
+    scene.strangers.push(conversation);
     let params = InitializeParams {
         protocol: vec![version],
         ..workshop.introduction()
@@ -138,7 +135,7 @@ async fn future_field(scene: &mut Scene) -> StepResult {
     };
     let result =
         serde_json::from_value(answer).map_err(|error| Failure::failed("a result", error.to_string()))?;
-    scene.keep(herm_protocol::client::ExecRecord {
+    scene.keep(ExecRecord {
         exec,
         answer: Some(Ok(result)),
         ..Default::default()
@@ -177,7 +174,7 @@ async fn send_long_line(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
-async fn answered_unaddressed(scene: &mut Scene) -> StepResult {
+pub(crate) async fn answered_unaddressed(scene: &mut Scene) -> StepResult {
     let patience = scene.patience();
     match scene.client().await?.next_unaddressed(patience).await {
         Ok(_) => Ok(()),
@@ -204,7 +201,7 @@ async fn answered_meanwhile(scene: &mut Scene) -> StepResult {
     }
 }
 
-async fn run_with_bytes(scene: &mut Scene) -> StepResult {
+pub(crate) async fn run_with_bytes(scene: &mut Scene) -> StepResult {
     let sandbox = scene.sandbox().await?.id;
     let argv = ["printf", "%s"]
         .map(ByteString::from)
@@ -232,14 +229,26 @@ fn received_bytes(scene: &Scene) -> StepResult {
     Err(Failure::failed(format!("the bytes {expected}"), digits))
 }
 
-async fn print_to_little_room(scene: &mut Scene, bytes: usize, room: u64) -> StepResult {
-    let mut params = scene.command(shell::numbered(bytes)).await?;
+async fn print_to_little_room(scene: &mut Scene, bytes: usize, how: &str, room: u64) -> StepResult {
+    let redirection = match how {
+        "as output" => "",
+        "as errors" => " >&2",
+        other => return Err(unknown(other, "a way to print")),
+    };
+    let mut params = scene
+        .command(format!("{}{redirection}", shell::numbered(bytes)))
+        .await?;
     params.window = Some(room);
     scene.notes.content = Some(shell::numbered_bytes(bytes));
     let mut exec = scene.start(&params).await?;
     exec.grants = false;
     scene.running.push(exec);
     Ok(())
+}
+
+/// The bytes of both streams; only one of them was written to, whichever it arrives on.
+fn of_both(record: &ExecRecord) -> Vec<u8> {
+    [record.bytes(Stream::Stdout), record.bytes(Stream::Stderr)].concat()
 }
 
 async fn arrive_until_room(scene: &mut Scene, room: usize) -> StepResult {
@@ -249,7 +258,7 @@ async fn arrive_until_room(scene: &mut Scene, room: usize) -> StepResult {
     let Some(exec) = scene.running.last_mut() else {
         return Err(Failure::suite("no command runs"));
     };
-    let arrived = |record: &herm_protocol::client::ExecRecord| record.bytes(Stream::Stdout).len();
+    let arrived = |record: &ExecRecord| of_both(record).len();
     let waited = exec.wait_until(patience, |record| arrived(record) >= room).await;
     let seen = match waited {
         Ok(()) => {
@@ -287,7 +296,7 @@ async fn arrive_with_room(scene: &mut Scene, bytes: usize) -> StepResult {
     };
     client.grant(&exec.record().exec.clone(), 2 * bytes as u64);
     exec.wait_until(patience, |_| false).await?;
-    let seen = exec.record().bytes(Stream::Stdout);
+    let seen = of_both(exec.record());
     let expected = scene.notes.content.clone().unwrap_or_default();
     if seen == expected {
         return Ok(());

@@ -9,7 +9,7 @@ use super::stdin::expect_content;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::new_mark,
+    steps::{composed::unknown, general::new_mark},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -20,21 +20,22 @@ pub(super) fn register(steps: &mut StepList) {
         .given("a command left a mark in its working directory", |scene, _| {
             Box::pin(leave_mark(scene))
         })
-        .when("a command leaves a mark in its working directory", |scene, _| {
-            Box::pin(leave_mark(scene))
+        .when("a command {words} its working directory", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "leaves a mark in" => leave_mark(scene).await,
+                    "prints" => print_directory(scene, None).await,
+                    "in this directory prints" => {
+                        let directory = scene.notes.directory.clone();
+                        print_directory(scene, directory).await
+                    }
+                    other => Err(unknown(other, "done with a directory")),
+                }
+            })
         })
         .then("the next command finds the mark in its own", |scene, _| {
             Box::pin(find_mark(scene))
         })
-        .when(
-            "a command in this directory prints its working directory",
-            |scene, _| {
-                Box::pin(async {
-                    let directory = scene.notes.directory.clone();
-                    print_directory(scene, directory).await
-                })
-            },
-        )
         .when(
             "a command in the relative directory {text} prints its working directory",
             |scene, arguments| {
@@ -45,55 +46,38 @@ pub(super) fn register(steps: &mut StepList) {
                 })
             },
         )
-        .when("a command prints its working directory", |scene, _| {
-            Box::pin(print_directory(scene, None))
-        })
-        .then("it is {words} directory", |scene, arguments| {
-            Box::pin(async move {
-                let directory = match arguments.words(0)? {
-                    "this" => scene.notes.directory.clone().unwrap_or_default(),
-                    "the root" => "/".into(),
-                    other => return Err(Failure::suite(format!("{other:?} is no directory"))),
-                };
-                expect_directory(scene, &directory)
-            })
-        })
-        .then("it is the directory that commands start in", |scene, _| {
-            Box::pin(async {
-                let workdir = scene.workdir().await?;
-                expect_directory(scene, &workdir)
-            })
-        })
-        .when(
-            "a command that leaves a mark is run in {words}",
-            |scene, arguments| Box::pin(async move { run_in(scene, arguments.words(0)?).await }),
-        )
         .given("a command has changed its directory to the root", |scene, _| {
             Box::pin(async {
                 scene.workdir().await?;
                 scene.prepare("cd /").await.map(|_| ())
             })
         })
-        .when("a program in this directory lists its variables", |scene, _| {
-            Box::pin(async {
-                let sandbox = scene.sandbox().await?.id;
-                let mut params = scene.command_in(&sandbox, Command::Argv(vec!["env".into()]));
-                if !scene
-                    .initialized()
-                    .await?
-                    .capabilities
-                    .iter()
-                    .any(|name| name == "argv")
-                {
-                    params.command = Command::Shell("exec env".into());
-                }
-                params.cwd = scene.notes.directory.clone();
-                scene.run(&params).await
-            })
-        })
         .then("PWD is this directory, or not set", |scene, _| {
             Box::pin(async { true_variable(scene) })
         });
+}
+
+/// A program lists its variables, with a shell in between only where there is no other way.
+pub(crate) async fn list_variables(scene: &mut Scene) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let mut params = scene.command_in(&sandbox, Command::Argv(vec!["env".into()]));
+    let capabilities = scene.initialized().await?.capabilities;
+    if !capabilities.iter().any(|name| name == "argv") {
+        params.command = Command::Shell("exec env".into());
+    }
+    params.cwd = scene.notes.directory.clone();
+    scene.run(&params).await
+}
+
+/// The directory that was printed is the one in these words.
+pub(crate) async fn printed(scene: &mut Scene, which: &str) -> StepResult {
+    let directory = match which {
+        "this directory" => scene.notes.directory.clone().unwrap_or_default(),
+        "the root directory" => "/".into(),
+        "the directory that commands start in" => scene.workdir().await?,
+        other => return Err(unknown(other, "a directory")),
+    };
+    expect_directory(scene, &directory)
 }
 
 async fn make_directory(scene: &mut Scene, name: &str) -> StepResult {
@@ -155,7 +139,7 @@ fn expect_directory(scene: &Scene, directory: &ByteString) -> StepResult {
     expect_content(&expected, &scene.record()?.bytes(Stream::Stdout))
 }
 
-async fn run_in(scene: &mut Scene, what: &str) -> StepResult {
+pub(crate) async fn run_in(scene: &mut Scene, what: &str) -> StepResult {
     let mark = new_mark(scene).await?;
     let path = scene.new_path("nowhere").await?;
     match what {

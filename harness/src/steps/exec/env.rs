@@ -47,36 +47,35 @@ pub(super) fn register(steps: &mut StepList) {
                 Box::pin(async move { run(scene, format!("echo ${{{}+set}}", arguments.text(0)?)).await })
             },
         )
-        .then("it is not", |scene, _| {
-            Box::pin(async {
-                scene.result()?;
-                expect_content(b"\n", &scene.record()?.bytes(Stream::Stdout))
-            })
-        })
         .when("a command lists all its variables", |scene, _| {
             Box::pin(run(scene, "env".into()))
         })
         .then(
             "the secret that the backend was started with as {words} is not among them",
             |scene, arguments| Box::pin(async move { no_secret(scene, arguments.words(0)?) }),
-        )
-        .when("a command uses cat, ls, sleep, tr and wc", |scene, _| {
-            Box::pin(run(scene, "ls / | cat | tr a-z A-Z | wc -c && sleep 0".into()))
-        })
-        .when(
-            "a command that leaves a mark is given a variable with {words}",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let name = match arguments.words(0)? {
-                        "no name" => "",
-                        "an equals sign in its name" => "HERM=NAME",
-                        other => return Err(Failure::suite(format!("{other:?} is no name"))),
-                    };
-                    let mark = new_mark(scene).await?;
-                    run_with(scene, mark, Variable::new(name, "value")).await
-                })
-            },
         );
+}
+
+/// What asks whether a variable is set has printed nothing.
+pub(crate) fn is_not_set(scene: &Scene) -> StepResult {
+    scene.result()?;
+    expect_content(b"\n", &scene.record()?.bytes(Stream::Stdout))
+}
+
+/// Runs the usual programs.
+pub(crate) async fn use_programs(scene: &mut Scene) -> StepResult {
+    run(scene, "ls / | cat | tr a-z A-Z | wc -c && sleep 0".into()).await
+}
+
+/// Runs a command with a variable whose name cannot be.
+pub(crate) async fn run_with_name(scene: &mut Scene, name: &str) -> StepResult {
+    let name = match name {
+        "no name" => "",
+        "an equals sign in its name" => "HERM=NAME",
+        other => return Err(Failure::suite(format!("{other:?} is no name"))),
+    };
+    let mark = new_mark(scene).await?;
+    run_with(scene, mark, Variable::new(name, "value")).await
 }
 
 async fn run(scene: &mut Scene, text: String) -> StepResult {

@@ -8,7 +8,7 @@ use herm_protocol::{
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::show,
+    steps::general::{new_mark, show},
 };
 
 /// A program that nobody has.
@@ -24,26 +24,8 @@ pub(super) fn register(steps: &mut StepList) {
                 async move { run(scene, &format!("kill -{} $$; sleep 5", arguments.int::<u8>(0)?)).await },
             )
         })
-        .when("a command names a program that does not exist", |scene, _| {
-            Box::pin(run(scene, NO_PROGRAM))
-        })
         .then("the output names the program", |scene, _| {
             Box::pin(async { names_program(scene) })
-        })
-        .when("a command names a file that is no program", |scene, _| {
-            Box::pin(async {
-                let path = scene.new_path("no-program").await?;
-                let path = shell::word(path.as_bytes());
-                scene.prepare(format!(": > {path}; chmod 0644 {path}")).await?;
-                run(scene, &path).await
-            })
-        })
-        .when("a program that does not exist is run", |scene, _| {
-            Box::pin(async {
-                let sandbox = scene.sandbox().await?.id;
-                let params = scene.command_in(&sandbox, Command::Argv(vec![ByteString::from(NO_PROGRAM)]));
-                scene.run(&params).await
-            })
         })
         .when(
             "a command that exits with code {int} on signal {int} is sent that signal",
@@ -63,6 +45,34 @@ pub(super) fn register(steps: &mut StepList) {
                 run(scene, text).await
             })
         });
+}
+
+/// A writer whose reader takes one line and goes. It leaves the mark when it has written all, to nobody.
+pub(crate) async fn lose_reader(scene: &mut Scene) -> StepResult {
+    let mark = new_mark(scene).await?;
+    let write = "i=0; while [ $i -lt 100000 ]; do echo y; i=$((i+1)); done 2>/dev/null";
+    run(scene, &format!("{{ {write}; {mark}; }} | head -n 1")).await
+}
+
+/// A command whose first word cannot be run.
+pub(crate) async fn name(scene: &mut Scene, what: &str) -> StepResult {
+    match what {
+        "a program that does not exist" => run(scene, NO_PROGRAM).await,
+        "a file that is no program" => {
+            let path = scene.new_path("no-program").await?;
+            let path = shell::word(path.as_bytes());
+            scene.prepare(format!(": > {path}; chmod 0644 {path}")).await?;
+            run(scene, &path).await
+        }
+        other => Err(Failure::suite(format!("{other:?} is nothing to name"))),
+    }
+}
+
+/// Runs an argument list whose program does not exist.
+pub(crate) async fn run_missing(scene: &mut Scene) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let params = scene.command_in(&sandbox, Command::Argv(vec![ByteString::from(NO_PROGRAM)]));
+    scene.run(&params).await
 }
 
 async fn run(scene: &mut Scene, text: &str) -> StepResult {

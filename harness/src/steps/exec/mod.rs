@@ -1,12 +1,12 @@
 //! Steps of the chapters about running commands.
 
-mod cwd;
-mod env;
-mod exit;
+pub(super) mod cwd;
+pub(super) mod env;
+pub(super) mod exit;
 mod job;
 mod stdin;
 mod stream;
-mod timeout;
+pub(super) mod timeout;
 
 use crate::step::StepList;
 

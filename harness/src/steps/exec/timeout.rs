@@ -31,18 +31,23 @@ pub(super) fn register(steps: &mut StepList) {
         .when("a command keeps a beat and floods a caller that takes nothing, until its deadline of {int} second", |scene, arguments| {
             Box::pin(async move { flood_until(scene, arguments.int(0)?).await })
         })
-        .then("the beat stops within {int} seconds after the deadline", |scene, arguments| {
-            Box::pin(async move { stops_within(scene, Duration::from_secs(arguments.int(0)?)).await })
-        })
-        .then("the command is answered as timed out", |scene, _| Box::pin(answered_as_timed_out(scene)))
         .when("a command with a deadline of {int} seconds {words}", |scene, arguments| {
             Box::pin(async move {
                 let text = text_in_words(arguments.words(1)?)?;
                 run_until(scene, text, arguments.int(0)?).await
             })
         })
+        .when("a command keeps a beat with a deadline of {int} milliseconds, and then one of {int}", |scene, arguments| {
+            Box::pin(async move { run_until_each(scene, [arguments.int(0)?, arguments.int(1)?]).await })
+        })
         .when("the command is cancelled", |scene, _| Box::pin(cancel(scene)));
 }
+
+/// What a command prints before its deadline.
+const LAST_WORDS: &str = "so far\n";
+
+/// How often two deadlines are compared before their distance is told: a moment's load is no finding.
+const COMPARED: u32 = 2;
 
 /// What a command does that keeps a beat.
 async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure> {
@@ -52,6 +57,11 @@ async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure>
         "that ignores requests to end keeps a beat" => {
             let beat = scene.new_beat("trap \"\" TERM HUP INT;").await?;
             format!("trap '' TERM HUP INT; {beat}; {beat}")
+        }
+        "prints on both streams and keeps a beat" => {
+            scene.notes.content = Some(LAST_WORDS.as_bytes().to_vec());
+            let print = shell::print(LAST_WORDS.as_bytes());
+            format!("{print}; {print} >&2; {}", scene.new_beat("").await?)
         }
         other => return Err(Failure::suite(format!("{other:?} keeps no beat"))),
     })
@@ -71,6 +81,7 @@ fn text_in_words(what: &str) -> Result<String, Failure> {
     }
     match what {
         "runs for a moment" => Ok("sleep 0.3".into()),
+        "runs for some seconds" => Ok("sleep 4".into()),
         other => Err(Failure::suite(format!("{other:?} does not end by itself"))),
     }
 }
@@ -96,7 +107,7 @@ async fn run_until(scene: &mut Scene, text: String, seconds: u64) -> StepResult 
     scene.run(&params).await
 }
 
-async fn stops_within(scene: &mut Scene, slack: Duration) -> StepResult {
+pub(crate) async fn stops_within(scene: &mut Scene, slack: Duration) -> StepResult {
     let deadline = Duration::from_millis(scene.notes.number.unwrap_or_default());
     tokio::time::sleep(deadline + scene.scaled(slack)).await;
     let token = scene.the_beat()?.token;
@@ -108,6 +119,56 @@ async fn stops_within(scene: &mut Scene, slack: Duration) -> StepResult {
         ));
     }
     scene.beat_has_stopped().await
+}
+
+/// Runs commands into two deadlines, and keeps what was seen of both. How late an answer comes has as much to do with the
+/// way as with the deadline; how long after another one does not.
+async fn run_until_each(scene: &mut Scene, deadlines: [u64; 2]) -> StepResult {
+    for _ in 0..COMPARED {
+        scene.notes.records.clear();
+        for deadline in deadlines {
+            let text = scene.new_beat("").await?;
+            let mut params = scene.command(text).await?;
+            params.timeout_ms = Some(deadline);
+            scene.notes.number = params.timeout_ms;
+            scene.run(&params).await?;
+            expect_outcome(scene, &Outcome::TimedOut)?;
+            let took = scene.record()?.answered_after.unwrap_or_default();
+            if took < Duration::from_millis(deadline) {
+                return Err(Failure::failed(
+                    format!("the answer no earlier than the deadline of {deadline} ms"),
+                    format!("it came after {} ms", took.as_millis()),
+                ));
+            }
+            scene.notes.records.extend(scene.last.clone());
+        }
+        scene.notes.number = Some(deadlines[1].saturating_sub(deadlines[0]));
+        if told_apart(scene).is_ok() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Of two deadlines that were run into, the second came after the first by at least half of what lies between them.
+pub(crate) fn told_apart(scene: &Scene) -> StepResult {
+    let took = |index: usize| {
+        let record = scene.notes.records.get(index);
+        record
+            .and_then(|record| record.answered_after)
+            .unwrap_or_default()
+    };
+    let (between, seen) = (
+        scene.notes.number.unwrap_or_default(),
+        took(1).saturating_sub(took(0)),
+    );
+    if seen >= Duration::from_millis(between / 2) {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("the deadlines to strike about {between} ms apart"),
+        format!("after {} ms and {} ms", took(0).as_millis(), took(1).as_millis()),
+    ))
 }
 
 async fn cancel(scene: &mut Scene) -> StepResult {
@@ -129,7 +190,7 @@ async fn cancelled(exec: Exec, patience: Duration) -> Result<herm_protocol::clie
     exec.wait(patience).await.map_err(|fault: Fault| fault.into())
 }
 
-async fn answered_as_timed_out(scene: &mut Scene) -> StepResult {
+pub(crate) async fn answered_as_timed_out(scene: &mut Scene) -> StepResult {
     let within = scene.scaled(Duration::from_secs(3));
     let Some(mut exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use herm_protocol::{
-    ByteString,
+    ByteString, ErrorKind,
     client::CallError,
     exec::{Outcome, Stream},
     file::{FileContent, ReadParams, WriteParams},
@@ -14,7 +14,10 @@ use herm_protocol::{
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::{difference, show},
+    steps::{
+        composed::{number_in, unknown},
+        general::{difference, show},
+    },
 };
 
 /// How often a file is replaced while it is read.
@@ -24,14 +27,13 @@ const REWRITES: u32 = 60;
 const SMALL: usize = 30_000;
 const LARGE: usize = 60_000;
 
+/// More than fits where there is next to no room.
+const MORE_THAN_FITS: usize = 4 << 20;
+
 pub(super) fn register(steps: &mut StepList) {
     register_writing(steps);
     register_reading(steps);
     steps
-        .then(
-            "a command finds exactly that name in its directory",
-            |scene, _| Box::pin(find_name(scene)),
-        )
         .given("the file has the permissions {int}", |scene, arguments| {
             Box::pin(async move {
                 let path = word_of_file(scene)?;
@@ -44,20 +46,6 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the file still has the permissions {int}", |scene, arguments| {
             Box::pin(async move { expect_mode(scene, arguments.words(0)?).await })
         })
-        .then(
-            "a command finds it in the directory that commands start in",
-            |scene, _| {
-                Box::pin(async {
-                    let name = scene.notes.name.clone().unwrap_or_default();
-                    let seen = scene.observe(format!("cat {name}")).await?;
-                    expect_content(scene, &seen)
-                })
-            },
-        )
-        .when(
-            "it is written again and again while a command reads it",
-            |scene, _| Box::pin(rewrite(scene)),
-        )
         .then("the command has seen only whole files", |scene, _| {
             Box::pin(async { only_whole(scene) })
         });
@@ -66,32 +54,44 @@ pub(super) fn register(steps: &mut StepList) {
 fn register_writing(steps: &mut StepList) {
     steps
         .when("a file is written {words}", |scene, arguments| {
+            Box::pin(async move { write_in_words(scene, arguments.words(0)?).await })
+        })
+        .given("a file that was written {words}", |scene, arguments| {
             Box::pin(async move {
                 let how = arguments.words(0)?;
-                if how == "by a relative path" {
-                    let name = scene.token();
-                    scene.notes.name = Some(name.clone());
-                    return write(scene, name.into(), b"relative\n".to_vec()).await;
+                if how == "and read" {
+                    write_new(scene, b"first text".to_vec()).await?;
+                    let path = file_of(scene)?;
+                    return read(scene, path, 0, None).await.map(|_| ());
                 }
-                let content = content_of(how.strip_prefix("with ").unwrap_or(how))?;
-                write_new(scene, content).await
+                let bytes = number_in(how, "with ", " bytes").ok_or_else(|| unknown(how, "written"))?;
+                write_new(scene, numbers(bytes)).await
             })
         })
-        .given("a file that was written and read", |scene, _| {
-            Box::pin(async {
-                write_new(scene, b"first text".to_vec()).await?;
-                let path = file_of(scene)?;
-                read(scene, path, 0, None).await?;
-                Ok(())
-            })
-        })
-        .given("a file that was written with {int} bytes", |scene, arguments| {
-            Box::pin(async move { write_new(scene, numbers(arguments.int(0)?)).await })
-        })
-        .when("it is written again with {int} bytes", |scene, arguments| {
+        .when("it is written again {words}", |scene, arguments| {
             Box::pin(async move {
+                let how = arguments.words(0)?;
+                if how == "and again while a command reads it" {
+                    return rewrite(scene).await;
+                }
+                let bytes = number_in(how, "with ", " bytes").ok_or_else(|| unknown(how, "written"))?;
                 let path = file_of(scene)?;
-                write(scene, path, b"y".repeat(arguments.int(0)?)).await
+                write(scene, path, b"y".repeat(bytes)).await
+            })
+        })
+        .when("more than fits is written to {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "it" => {}
+                    "a new file" => {
+                        let path = scene.new_path("file").await?;
+                        (scene.notes.file, scene.notes.content) = (Some(path), None);
+                    }
+                    other => return Err(Failure::suite(format!("{other:?} is no file"))),
+                }
+                let path = file_of(scene)?;
+                let answer = call_write(scene, path, b"z".repeat(MORE_THAN_FITS)).await?;
+                scene.answer(answer).map(|_| ())
             })
         })
         .when("a command changes the file to other text", |scene, _| {
@@ -109,12 +109,6 @@ fn register_writing(steps: &mut StepList) {
                     .prepare(format!("mkdir {}", shell::word(above.as_bytes())))
                     .await?;
                 let path = [above.as_bytes(), b"/", arguments.text(0)?.as_bytes()].concat();
-                write(scene, path.into(), b"content\n".to_vec()).await
-            })
-        })
-        .when("a file in a directory that is missing is written", |scene, _| {
-            Box::pin(async {
-                let path = [scene.new_path("missing").await?.as_bytes(), b"/deeper/file"].concat();
                 write(scene, path.into(), b"content\n".to_vec()).await
             })
         });
@@ -195,6 +189,27 @@ fn register_reading(steps: &mut StepList) {
                 })
             },
         );
+}
+
+/// Writes a file in the way of these words.
+async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
+    match how {
+        "into a directory that is missing" => {
+            let path = [scene.new_path("missing").await?.as_bytes(), b"/deeper/file"].concat();
+            write(scene, path.into(), b"content\n".to_vec()).await
+        }
+        "by a relative path" => {
+            let name = scene.token();
+            scene.notes.name = Some(name.clone());
+            write(scene, name.into(), b"relative\n".to_vec()).await
+        }
+        other => {
+            let content = other
+                .strip_prefix("with ")
+                .ok_or_else(|| unknown(other, "a way to write"))?;
+            write_new(scene, content_of(content)?).await
+        }
+    }
 }
 
 fn content_of(what: &str) -> Result<Vec<u8>, Failure> {
@@ -301,8 +316,17 @@ async fn try_read(scene: &mut Scene, path: ByteString) -> StepResult {
     scene.answer(answer).map(|_| ())
 }
 
+/// The file has the content that it should have, or is not there where it should have none.
 async fn read_back(scene: &mut Scene) -> StepResult {
     let path = file_of(scene)?;
+    if scene.notes.content.is_none() {
+        try_read(scene, path).await?;
+        let error = scene.refusal()?;
+        return match error.kind() {
+            ErrorKind::NotFound => Ok(()),
+            _ => Err(Failure::failed("a refusal of kind not_found", error.to_string())),
+        };
+    }
     let seen = read(scene, path, 0, None).await?;
     expect_content(scene, seen.data.as_bytes())
 }
@@ -326,8 +350,15 @@ fn compare(expected: &[u8], seen: &[u8]) -> StepResult {
     ))
 }
 
+/// A command prints it by its name alone.
+pub(crate) async fn find_relative(scene: &mut Scene) -> StepResult {
+    let name = scene.notes.name.clone().unwrap_or_default();
+    let seen = scene.observe(format!("cat {name}")).await?;
+    expect_content(scene, &seen)
+}
+
 /// The name in its directory, seen from inside in ASCII.
-async fn find_name(scene: &mut Scene) -> StepResult {
+pub(crate) async fn find_name(scene: &mut Scene) -> StepResult {
     let path = file_of(scene)?.into_bytes();
     let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
     let (above, name) = (&path[..slash], &path[slash + 1..]);

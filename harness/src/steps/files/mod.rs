@@ -1,6 +1,6 @@
 //! Steps of the chapters about files.
 
-mod file;
+pub(super) mod file;
 
 use crate::step::StepList;
 

@@ -1,24 +1,23 @@
 //! CLOSE: what is closed is gone.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use herm_protocol::{
     ErrorKind,
     exec::{Command, Outcome},
+    sandbox::SandboxSpec,
 };
 
 use super::open::file_in_first;
 use crate::{
-    scene::{Failure, Scene},
+    process_table,
+    scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
     steps::general::absent,
 };
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given("a command that has left a beat behind", |scene, _| {
-            Box::pin(leave_beat(scene))
-        })
         .given("a file in the first one's working directory", |scene, _| {
             Box::pin(file_in_first(scene))
         })
@@ -32,6 +31,9 @@ pub(super) fn register(steps: &mut StepList) {
                         .map(|sandbox| sandbox.id.clone())
                         .unwrap_or_default(),
                     "a sandbox that never existed" => scene.token(),
+                    "another sandbox that was opened in that directory" => {
+                        return destroy_one_in(scene).await;
+                    }
                     other => return Err(Failure::suite(format!("{other:?} is no sandbox"))),
                 };
                 destroy(scene, id).await
@@ -44,15 +46,15 @@ pub(super) fn register(steps: &mut StepList) {
         .then("closing it again tells that nothing was there", |scene, _| {
             Box::pin(close_again(scene))
         })
-        .then("the command is answered as lost with its sandbox", |scene, _| {
-            Box::pin(answered_as_lost(scene))
-        })
         .then("the second one sees no such file", |scene, _| {
-            Box::pin(absent(
-                scene,
-                "the files of the destroyed sandbox to be gone",
-                "the file is still there",
-            ))
+            Box::pin(async {
+                let expected = "the files of the destroyed sandbox to be gone";
+                absent(scene, expected, "the file is still there").await?;
+                gone_from_here(scene).await
+            })
+        })
+        .then("the first one still has the file", |scene, _| {
+            Box::pin(still_has_file(scene))
         });
 }
 
@@ -66,6 +68,7 @@ pub(crate) async fn leave_beat(scene: &mut Scene) -> StepResult {
 }
 
 async fn destroy(scene: &mut Scene, id: String) -> StepResult {
+    scene.notes.places = scene.places_of(&id).await?;
     let answer = scene.destroy(&id).await;
     scene.answer(answer)?.ok_or_else(|| {
         let seen = scene
@@ -88,12 +91,63 @@ async fn runs_nothing(scene: &mut Scene) -> StepResult {
     let params = scene.command_in(&id, Command::Shell("echo undead".into()));
     scene.run(&params).await?;
     let error = scene.refusal()?;
-    if error.kind() == ErrorKind::SandboxNotFound {
+    if error.kind() != ErrorKind::SandboxNotFound {
+        return Err(Failure::failed(
+            "a refusal of kind sandbox_not_found",
+            error.to_string(),
+        ));
+    }
+    gone_from_here(scene).await
+}
+
+/// The places on this machine that the backend told of the sandbox are no more, and nothing runs in them.
+async fn gone_from_here(scene: &mut Scene) -> StepResult {
+    let places = scene.notes.places.clone();
+    let left = tokio::task::spawn_blocking(move || places.iter().find_map(|place| left_in(place)));
+    match left.await.map_err(|error| Failure::suite(error.to_string()))? {
+        None => Ok(()),
+        Some(left) => Err(Failure::failed(
+            "nothing of the destroyed sandbox on this machine",
+            left,
+        )),
+    }
+}
+
+/// What is left of a place: a process that works in it, or the place itself.
+fn left_in(place: &Path) -> Option<String> {
+    let working = process_table::working_in(place).into_iter().next();
+    if let Some(process) = working {
+        return Some(format!("{} works in {}", process.describe(), place.display()));
+    }
+    place
+        .symlink_metadata()
+        .is_ok()
+        .then(|| format!("{} is still there", place.display()))
+}
+
+/// Opens a sandbox in the directory of the file, and destroys it. Where sandboxes do not share their files there may be no such
+/// directory, and nothing to open.
+async fn destroy_one_in(scene: &mut Scene) -> StepResult {
+    let spec = SandboxSpec {
+        cwd: Some(scene.workdir().await?),
+        ..SandboxSpec::default()
+    };
+    let opened = scene.open(spec).await;
+    match scene.answer(opened)? {
+        Some(opened) => destroy(scene, opened.sandbox).await,
+        None => Ok(()),
+    }
+}
+
+async fn still_has_file(scene: &mut Scene) -> StepResult {
+    let path = scene.notes.mark.clone().unwrap_or_default();
+    let look = format!("if [ -e {} ]; then echo there; fi", shell::word(path.as_bytes()));
+    if scene.observe(look).await? == b"there\n" {
         return Ok(());
     }
     Err(Failure::failed(
-        "a refusal of kind sandbox_not_found",
-        error.to_string(),
+        "the caller's file and directory to be as they were",
+        "the file is gone",
     ))
 }
 
@@ -106,7 +160,7 @@ async fn close_again(scene: &mut Scene) -> StepResult {
     }
 }
 
-async fn answered_as_lost(scene: &mut Scene) -> StepResult {
+pub(crate) async fn answered_as_lost(scene: &mut Scene) -> StepResult {
     let within = scene.scaled(Duration::from_secs(5));
     let Some(exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));

@@ -1,7 +1,10 @@
 //! Steps of the chapters about the life of a sandbox.
 
-mod close;
-mod open;
+pub(super) mod close;
+pub(super) mod leak;
+pub(super) mod open;
+pub(super) mod preflight;
+pub(super) mod stale;
 
 pub(super) use close::leave_beat;
 
@@ -10,4 +13,7 @@ use crate::step::StepList;
 pub(super) fn register(steps: &mut StepList) {
     open::register(steps);
     close::register(steps);
+    leak::register(steps);
+    preflight::register(steps);
+    stale::register(steps);
 }

@@ -1,0 +1,128 @@
+//! Makes, lists and destroys sandboxes.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use herm_protocol::{
+    ByteString, Error,
+    sandbox::{Closed, OpenParams, OpenState, Opened, SandboxInfo, SandboxList, SandboxState},
+};
+
+use super::{
+    ManifestAdapter, OPERATION, Sandbox, exec::records, lines, lock, operation, unavailable, worked,
+};
+use crate::manifest::{Template, file::IdFrom, run};
+
+/// How long opening may take when the manifest does not say.
+const OPEN: Duration = Duration::from_mins(1);
+
+impl ManifestAdapter {
+    pub(super) async fn make(&self, params: OpenParams) -> Result<Opened, Error> {
+        let serial = self.serial.fetch_add(1, Ordering::SeqCst);
+        let mut id = format!("herm-{}-{}-{serial}", self.run_id(), std::process::id());
+        if let Some(template) = &self.manifest.open.run
+            && let Some(printed) = self.run_open(template.get_ref(), &id, &params).await?
+        {
+            id = printed;
+        }
+        let cwd = params
+            .spec
+            .cwd
+            .or_else(|| self.manifest.open.cwd.as_deref().map(ByteString::from));
+        let sandbox = Sandbox {
+            env: params.spec.env,
+            cwd: cwd.clone(),
+            end: Arc::default(),
+        };
+        self.sandboxes().insert(id.clone(), sandbox);
+        Ok(Opened {
+            sandbox: id,
+            state: OpenState::Created,
+            exec_mode: "manifest".into(),
+            cwd,
+            notices: Vec::new(),
+        })
+    }
+
+    /// Runs the command that makes a sandbox; says the id that it printed, if that is where the id comes from.
+    async fn run_open(
+        &self,
+        template: &Template,
+        id: &str,
+        params: &OpenParams,
+    ) -> Result<Option<String>, Error> {
+        let what = "open a sandbox";
+        let mut values = self.values_of(id);
+        values.records.insert("env", records(&params.spec.env, &[]));
+        if let Some(cwd) = &params.spec.cwd {
+            values.one.insert("cwd", cwd.clone());
+        }
+        let within = self.manifest.open.within_s.as_ref();
+        let within = within.map_or(OPEN, |within| Duration::from_secs(*within.get_ref()));
+        let output = match worked(run::output(&template.fill(&values), None, within).await, what) {
+            Ok(output) => output,
+            Err(error) => {
+                self.clean_up(id).await;
+                return Err(error);
+            }
+        };
+        if self.manifest.open.id == IdFrom::Given {
+            return Ok(None);
+        }
+        let last = lines(&output.stdout).pop();
+        last.map(Some)
+            .ok_or_else(|| unavailable(what, "the command printed no id"))
+    }
+
+    /// A command that failed half-way may have made something of the id that it was given.
+    async fn clean_up(&self, id: &str) {
+        if let (Some(close), IdFrom::Given) = (&self.manifest.close, self.manifest.open.id) {
+            // There may be nothing to close, which is what is wanted.
+            let _ = run::output(&close.run.get_ref().fill(&self.values_of(id)), None, OPERATION).await;
+        }
+    }
+
+    /// Destroys a sandbox. One that cannot be destroyed stays, and can be closed again.
+    pub(super) async fn destroy(&self, id: &str) -> Result<Closed, Error> {
+        let Some(sandbox) = self.sandboxes().remove(id) else {
+            return Ok(Closed { existed: false });
+        };
+        sandbox.end.begun.store(true, Ordering::SeqCst);
+        let closed = match &self.manifest.close {
+            Some(close) => operation(close.run.get_ref(), &self.values_of(id), "close the sandbox")
+                .await
+                .map(|_| ()),
+            None => Ok(()),
+        };
+        sandbox.end.over.notify_waiters();
+        match closed {
+            Ok(()) => {
+                lock(&self.held).retain(|held| held.sandbox.as_deref() != Some(id));
+                Ok(Closed { existed: true })
+            }
+            Err(error) => {
+                let end = Arc::default();
+                self.sandboxes().insert(id.to_owned(), Sandbox { end, ..sandbox });
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) async fn list_sandboxes(&self) -> Result<SandboxList, Error> {
+        let Some(list) = &self.manifest.list else {
+            return Err(Error::unsupported("sandbox.list"));
+        };
+        let output = operation(list.get_ref().run.get_ref(), &self.values(), "list sandboxes").await?;
+        let info = |id: String| SandboxInfo {
+            sandbox: id,
+            key: None,
+            state: SandboxState::Running,
+            cwd: None,
+        };
+        Ok(SandboxList {
+            sandboxes: lines(&output.stdout).into_iter().map(info).collect(),
+        })
+    }
+}

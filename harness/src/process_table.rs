@@ -1,0 +1,129 @@
+//! The processes of this machine, as `/proc` tells of them. Where there is no `/proc` there are none.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+/// Characters of a command line that are told to people.
+const TOLD: usize = 80;
+
+/// A process. The number and the start time together are never given to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Process {
+    /// Its number.
+    pub(crate) id: u32,
+    /// When it was started, in ticks since the machine was.
+    pub(crate) started: u64,
+    /// The number of its parent.
+    pub(crate) parent: u32,
+    /// Whether it has ended, and its parent was not told yet.
+    pub(crate) ended: bool,
+}
+
+impl Process {
+    /// The process of a number, if there is one.
+    pub(crate) fn of(id: u32) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{id}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name in parentheses may hold anything, parentheses too. What comes after it is counted from the third field.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(Self {
+            id,
+            started: fields.get(19)?.parse().ok()?,
+            parent: fields.get(1)?.parse().ok()?,
+            ended: matches!(*fields.first()?, "Z" | "X"),
+        })
+    }
+
+    /// Whether it is still there, and no other process under its number.
+    pub(crate) fn lives(&self) -> bool {
+        Self::of(self.id).is_some_and(|other| other.started == self.started && !other.ended)
+    }
+
+    /// It and its command line, for people.
+    pub(crate) fn describe(&self) -> String {
+        let line = fs::read(format!("/proc/{}/cmdline", self.id)).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let line: String = line.trim().chars().take(TOLD).collect();
+        let state = if self.ended {
+            ", which has ended and was never waited for"
+        } else {
+            ""
+        };
+        format!("process {}, child of {}, {line:?}{state}", self.id, self.parent)
+    }
+}
+
+/// All processes.
+pub(crate) fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(Process::of)
+        .collect()
+}
+
+/// All processes below one, without it.
+pub(crate) fn descendants_of(root: u32) -> Vec<Process> {
+    let all = all();
+    let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
+    for process in all {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut found = BTreeSet::new();
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            parents.push(child.id);
+            found.insert(child);
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The processes whose directory is a place or lies in it, as far as that can be seen.
+pub(crate) fn working_in(place: &Path) -> Vec<Process> {
+    let works_there = |process: &Process| {
+        let cwd = fs::read_link(format!("/proc/{}/cwd", process.id)).unwrap_or_default();
+        // The system says so of a directory that was removed under a process.
+        let removed = cwd.to_str().and_then(|cwd| cwd.strip_suffix(" (deleted)"));
+        removed.map_or(cwd.as_path(), Path::new).starts_with(place)
+    };
+    let mut found = all();
+    found.retain(|process| !process.ended && works_there(process));
+    found
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_child_is_found_below_this_process_and_told_apart_from_what_has_ended() {
+        let mut child = Command::new("sleep").arg("30").spawn().unwrap();
+        let seen = |id: u32| {
+            descendants_of(std::process::id())
+                .into_iter()
+                .find(|process| process.id == id)
+        };
+        let found = seen(child.id()).unwrap();
+        assert!(found.lives() && !found.ended);
+        assert!(found.describe().contains("sleep 30"), "{}", found.describe());
+        let impostor = Process { started: 0, ..found };
+        assert!(!impostor.lives());
+        child.kill().unwrap();
+        while !seen(child.id()).unwrap().ended {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(!found.lives());
+        child.wait().unwrap();
+        assert_eq!(seen(child.id()), None);
+    }
+}

@@ -1,0 +1,280 @@
+//! The ledger: what there is of a subject, by its own books and by the harness's own look at this machine. Two looks are
+//! compared; what the second one has more is what was left.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use herm_protocol::ledger::LedgerItem;
+
+use crate::process_table::{self, Process};
+
+/// Files of a folder that are looked at; a subject that makes more is red for the first ones already.
+const MOST_FILES: usize = 20_000;
+
+/// The state of a Unix socket that listens, as the system writes it.
+const UNIX_LISTENS: &str = "00010000";
+
+/// The state of a TCP socket that listens.
+const TCP_LISTENS: &str = "0A";
+
+/// Something that exists, by what it is and by an id that no other thing has.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Thing {
+    /// A process in the tree of the adapter, by its number and start time: a number that is given again is no match.
+    Process { id: u32, started: u64 },
+    /// A socket that such a process listens on, by its inode.
+    Socket(u64),
+    /// A file in the adapter's folder for temporary files.
+    File(PathBuf),
+    /// What the subject's own ledger names.
+    Owned { kind: String, id: String },
+}
+
+/// What there was at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    /// Each thing, described for people.
+    things: BTreeMap<Thing, String>,
+    /// Open descriptors of each process that can be looked at.
+    descriptors: BTreeMap<(u32, u64), usize>,
+}
+
+impl Ledger {
+    /// Looks at this machine: at the processes below `root`, which is not one of them, and at the files of a folder. What is
+    /// elsewhere belongs to somebody else. This blocks.
+    pub(crate) fn look(root: Option<u32>, folder: &Path) -> Self {
+        let mut ledger = Self::default();
+        let processes = root.map(process_table::descendants_of).unwrap_or_default();
+        for process in processes {
+            // Its reaper is the guard, which does that once in a second.
+            if process.ended && Some(process.parent) == root {
+                continue;
+            }
+            let (id, started) = (process.id, process.started);
+            ledger
+                .things
+                .insert(Thing::Process { id, started }, process.describe());
+            ledger.note_descriptors(&process);
+        }
+        for path in files_below(folder) {
+            let told = format!("file {}", path.display());
+            ledger.things.insert(Thing::File(path), told);
+        }
+        ledger
+    }
+
+    /// Adds what the subject's own ledger names.
+    #[must_use]
+    pub(crate) fn with_owned(mut self, items: Vec<LedgerItem>) -> Self {
+        for LedgerItem { kind, id } in items {
+            let told = format!("{kind} {id:?} in its own ledger");
+            self.things.insert(Thing::Owned { kind, id }, told);
+        }
+        self
+    }
+
+    /// What is in either.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.things.extend(other.things);
+        self
+    }
+
+    /// What is here and was not there.
+    #[must_use]
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        self.filtered(|thing| !before.things.contains_key(thing))
+    }
+
+    /// What is here and is there later, too.
+    #[must_use]
+    pub(crate) fn still_in(&self, later: &Self) -> Self {
+        self.filtered(|thing| later.things.contains_key(thing))
+    }
+
+    /// Only what the subject's own ledger names.
+    #[must_use]
+    pub(crate) fn owned(&self) -> Self {
+        self.filtered(|thing| matches!(thing, Thing::Owned { .. }))
+    }
+
+    /// Everything, for people.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.things.values().cloned().collect()
+    }
+
+    fn filtered(&self, keep: impl Fn(&Thing) -> bool) -> Self {
+        let kept = self.things.iter().filter(|(thing, _)| keep(thing));
+        Self {
+            things: kept.map(|(thing, told)| (thing.clone(), told.clone())).collect(),
+            descriptors: BTreeMap::new(),
+        }
+    }
+
+    /// By how many descriptors the processes that are in both looks have grown, and which ones.
+    pub(crate) fn descriptors_since(&self, before: &Self) -> (usize, Vec<String>) {
+        let grown: Vec<(usize, String)> = self
+            .descriptors
+            .iter()
+            .filter_map(|(process, now)| {
+                let more = now.saturating_sub(*before.descriptors.get(process)?);
+                (more > 0).then(|| (more, format!("process {} holds {more} more", process.0)))
+            })
+            .collect();
+        (
+            grown.iter().map(|(more, _)| more).sum(),
+            grown.into_iter().map(|(_, told)| told).collect(),
+        )
+    }
+
+    fn note_descriptors(&mut self, process: &Process) {
+        // Another user's cannot be looked at.
+        let Ok(entries) = fs::read_dir(format!("/proc/{}/fd", process.id)) else {
+            return;
+        };
+        let targets: Vec<PathBuf> = entries
+            .flatten()
+            .filter_map(|entry| fs::read_link(entry.path()).ok())
+            .collect();
+        self.descriptors
+            .insert((process.id, process.started), targets.len());
+        let sockets: BTreeSet<u64> = targets.iter().filter_map(|target| socket_of(target)).collect();
+        if sockets.is_empty() {
+            return;
+        }
+        for (inode, told) in listening(process.id) {
+            if sockets.contains(&inode) {
+                let told = format!("socket {told} of process {}", process.id);
+                self.things.insert(Thing::Socket(inode), told);
+            }
+        }
+    }
+}
+
+/// The inode that `socket:[123]` names.
+fn socket_of(target: &Path) -> Option<u64> {
+    target
+        .to_str()?
+        .strip_prefix("socket:[")?
+        .strip_suffix(']')?
+        .parse()
+        .ok()
+}
+
+/// Every socket that somebody listens on, by inode, in the network that a process sees.
+fn listening(process: u32) -> Vec<(u64, String)> {
+    let table = |name: &str| fs::read_to_string(format!("/proc/{process}/net/{name}")).unwrap_or_default();
+    let mut found = Vec::new();
+    for line in table("unix").lines().skip(1) {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        if let [_, _, _, UNIX_LISTENS, _, _, inode, path @ ..] = fields.as_slice()
+            && let Ok(inode) = inode.parse()
+        {
+            found.push((inode, format!("unix {}", path.join(" "))));
+        }
+    }
+    for name in ["tcp", "tcp6"] {
+        for line in table(name).lines().skip(1) {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            if let [_, local, _, TCP_LISTENS, _, _, _, _, _, inode, ..] = fields.as_slice()
+                && let Ok(inode) = inode.parse()
+            {
+                found.push((inode, format!("{name} {local}")));
+            }
+        }
+    }
+    found
+}
+
+/// Every file and directory below a folder, links not followed.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = || -> io::Result<Vec<_>> { fs::read_dir(&folder)?.collect() };
+        // One that was removed meanwhile is not there, and one that may not be read is told itself.
+        for entry in entries().unwrap_or_default() {
+            if found.len() == MOST_FILES {
+                return found;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::{net::TcpListener, os::unix::net::UnixListener, process::Command};
+
+    use super::*;
+
+    fn items(names: &[&str]) -> Vec<LedgerItem> {
+        let item = |name: &&str| LedgerItem {
+            kind: "container".into(),
+            id: (*name).into(),
+        };
+        names.iter().map(item).collect()
+    }
+
+    #[test]
+    fn what_is_new_is_told_by_kind_and_what_has_gone_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = Some(std::process::id());
+        fs::write(folder.path().join("old"), b"").unwrap();
+        let before = Ledger::look(own, folder.path()).with_owned(items(&["a", "b"]));
+        fs::remove_file(folder.path().join("old")).unwrap();
+        fs::create_dir(folder.path().join("new")).unwrap();
+        fs::write(folder.path().join("new/file"), b"").unwrap();
+        let mut child = Command::new("sleep").arg("31").spawn().unwrap();
+        let after = Ledger::look(own, folder.path()).with_owned(items(&["b", "c"]));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let new = after.since(&before).told();
+        let told = |part: &str| new.iter().any(|line| line.contains(part));
+        assert!(
+            told("sleep 31") && told("new/file") && told("container \"c\""),
+            "{new:#?}"
+        );
+        assert!(!told("old") && !told("\"b\""), "{new:#?}");
+        assert_eq!(after.since(&before).owned().told().len(), 1);
+        assert_eq!(before.since(&after).still_in(&after).told(), [""; 0]);
+    }
+
+    #[test]
+    fn sockets_that_listen_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _unix = UnixListener::bind(&path).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = format!("{:04X}", tcp.local_addr().unwrap().port());
+        let listening = listening(std::process::id());
+        assert!(
+            listening
+                .iter()
+                .any(|(_, told)| told.ends_with(path.to_str().unwrap()))
+        );
+        assert!(
+            listening
+                .iter()
+                .any(|(_, told)| told.starts_with("tcp ") && told.ends_with(&port))
+        );
+    }
+
+    #[test]
+    fn descriptors_are_counted_for_processes_that_are_in_both_looks() {
+        let process = (7, 1);
+        let look = |count| Ledger {
+            descriptors: [(process, count), ((8, count as u64), 99)].into(),
+            ..Ledger::default()
+        };
+        assert_eq!(look(12).descriptors_since(&look(10)).0, 2);
+        assert_eq!(look(10).descriptors_since(&look(12)), (0, Vec::new()));
+    }
+}

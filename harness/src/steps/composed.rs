@@ -1,0 +1,175 @@
+//! Steps of one form whose words choose among what several chapters do, so that the language stays small.
+
+use std::time::Duration;
+
+use super::{
+    contract::{cap, error, event, proto},
+    exec::{cwd, env, exit, timeout},
+    files::file,
+    general,
+    lifecycle::{close, leak, leave_beat, open, preflight, stale},
+};
+use crate::{
+    scene::{Failure, Scene},
+    step::{StepList, StepResult},
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .given("a command that {words}", |scene, arguments| {
+            Box::pin(async move {
+                let what = arguments.words(0)?;
+                if let Some(seconds) = number_in(what, "keeps a beat, with a deadline of ", " seconds") {
+                    return stale::keep_beat_until(scene, seconds).await;
+                }
+                match what {
+                    "keeps a beat" => general::keep_beat(scene).await,
+                    "has left a beat behind" => leave_beat(scene).await,
+                    other => Err(unknown(other, "done by a command")),
+                }
+            })
+        })
+        .when("a command that leaves a mark is {words}", |scene, arguments| {
+            Box::pin(async move { leave_mark_with(scene, arguments.words(0)?).await })
+        })
+        .when("a command names {words}", |scene, arguments| {
+            Box::pin(async move { exit::name(scene, arguments.words(0)?).await })
+        })
+        .when("a command uses {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "what only Bash has" => cap::use_bash(scene).await,
+                    "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
+                    other => Err(unknown(other, "used by a command")),
+                }
+            })
+        })
+        .when("the backend {words}", |scene, arguments| {
+            Box::pin(async move {
+                let what = arguments.words(0)?;
+                if let Some(favour) = what.strip_prefix("is asked to ") {
+                    return cap::ask_to(scene, favour).await;
+                }
+                match what {
+                    "introduces itself" => cap::introduce(scene).await,
+                    "is asked once what it misses" => preflight::ask(scene, 1).await,
+                    "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
+                    "is used while something that it needs is missing" => scene.do_without(false).await,
+                    "is used again and again while something that it needs is missing" => {
+                        scene.do_without(true).await
+                    }
+                    _ => leak::end_backend(scene, what).await,
+                }
+            })
+        })
+        .when("a program {words}", |scene, arguments| {
+            Box::pin(async move { run_program(scene, arguments.words(0)?).await })
+        })
+        .then("the beat {words}", |scene, arguments| {
+            Box::pin(async move { observe_beat(scene, arguments.words(0)?).await })
+        })
+        .then("the command is answered as {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "lost with its sandbox" => close::answered_as_lost(scene).await,
+                    "lost with its sandbox, or as ended by a signal" => stale::answered_as_ended(scene).await,
+                    "timed out" => timeout::answered_as_timed_out(scene).await,
+                    other => Err(unknown(other, "an answer")),
+                }
+            })
+        })
+        .then("a command finds {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "exactly that name in its directory" => file::find_name(scene).await,
+                    "it in the directory that commands start in" => file::find_relative(scene).await,
+                    other => Err(unknown(other, "to be found")),
+                }
+            })
+        })
+        .then("it is {words}", |scene, arguments| {
+            Box::pin(async move { it_is(scene, arguments.words(0)?).await })
+        })
+        .then("it was {words}", |scene, arguments| {
+            Box::pin(async move { it_was(scene, arguments.words(0)?) })
+        });
+}
+
+/// The words of a step mean nothing: a fault of the suite.
+pub(super) fn unknown(words: &str, what: &str) -> Failure {
+    Failure::suite(format!("{words:?} is nothing that can be {what}"))
+}
+
+/// Words that end with a number and its unit: `within 5 seconds`.
+pub(super) fn number_in<T: std::str::FromStr>(words: &str, before: &str, after: &str) -> Option<T> {
+    words.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
+}
+
+async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
+    if let Some(option) = how.strip_prefix("run with ") {
+        return cap::run_with(scene, option).await;
+    }
+    if let Some(place) = how.strip_prefix("run in ") {
+        return cwd::run_in(scene, place).await;
+    }
+    if let Some(name) = how.strip_prefix("given a variable with ") {
+        return env::run_with_name(scene, name).await;
+    }
+    if let Some(part) = how.strip_prefix("given a NUL byte in ") {
+        return error::run_with_nul(scene, part).await;
+    }
+    match how {
+        "abandoned by its reader" => exit::lose_reader(scene).await,
+        "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
+        other => Err(unknown(other, "done with a command")),
+    }
+}
+
+async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
+    match which {
+        "of no words is run" => error::run_no_words(scene).await,
+        "that does not exist is run" => exit::run_missing(scene).await,
+        "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,
+        "in this directory lists its variables" => cwd::list_variables(scene).await,
+        other => Err(unknown(other, "done by a program")),
+    }
+}
+
+async fn observe_beat(scene: &mut Scene, words: &str) -> StepResult {
+    if let Some(seconds) = number_in(words, "stops within ", " seconds after the deadline") {
+        return timeout::stops_within(scene, Duration::from_secs(seconds)).await;
+    }
+    match words {
+        "stops within a second" => scene.beat_stops_within(Duration::from_secs(1)).await,
+        "has stopped" => scene.beat_has_stopped().await,
+        "goes on" => scene.beat_goes_on().await,
+        other => Err(unknown(other, "seen of a beat")),
+    }
+}
+
+async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
+    match what {
+        "this directory" | "the root directory" | "the directory that commands start in" => {
+            cwd::printed(scene, what).await
+        }
+        "not" => env::is_not_set(scene),
+        "listed as running" => open::listed_as_running(scene).await,
+        "not listed" => open::not_listed(scene).await,
+        "described as running, under its own id, with the directory that commands start in" => {
+            open::described_truly(scene).await
+        }
+        "answered with an error that names no request" => proto::answered_unaddressed(scene).await,
+        other => Err(unknown(other, "seen")),
+    }
+}
+
+fn it_was(scene: &Scene, what: &str) -> StepResult {
+    if let Some(seconds) = number_in(what, "answered within ", " seconds") {
+        return general::answered_within(scene, Duration::from_secs(seconds));
+    }
+    match what {
+        "announced once, before any output" => event::announced(scene),
+        "said to be alive meanwhile" => event::said_alive(scene),
+        other => Err(unknown(other, "seen")),
+    }
+}

@@ -1,0 +1,88 @@
+//! The bytes of the resident, and how they come to where they run.
+
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use herm_protocol::{Error, ErrorKind};
+use herm_resident::wire::sha256;
+
+/// The variable that names a resident to use in place of the embedded one.
+pub const OVERRIDE: &str = "HERM_RESIDENT";
+
+/// The program that runs inside a sandbox.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    bytes: std::borrow::Cow<'static, [u8]>,
+    digest: String,
+}
+
+impl Binary {
+    /// The resident for this machine: the file that the variable `HERM_RESIDENT` names, or the embedded one.
+    ///
+    /// # Errors
+    /// The named file cannot be read, or no resident could be linked when this program was built.
+    pub fn find() -> Result<Self, Error> {
+        if let Some(path) = env::var_os(OVERRIDE).filter(|path| !path.is_empty()) {
+            let path = PathBuf::from(path);
+            let bytes = fs::read(&path).map_err(|error| {
+                let path = path.to_string_lossy();
+                let message = format!("failed to read {path}, which {OVERRIDE} names: {error}");
+                Error::new(ErrorKind::Unavailable, path.clone(), message)
+                    .with_fix(format!("correct {OVERRIDE}, or unset it"))
+            })?;
+            return Ok(Self::of(bytes.into()));
+        }
+        match herm_resident::BINARY {
+            Some(bytes) => Ok(Self::of(bytes.into())),
+            None => Err(Error::new(
+                ErrorKind::Unavailable,
+                "the resident",
+                "this herm was built where no static resident could be linked",
+            )
+            .with_fix(format!(
+                "use the native mode, name a resident with {OVERRIDE}, or build herm where static programs can be linked"
+            ))),
+        }
+    }
+
+    fn of(bytes: std::borrow::Cow<'static, [u8]>) -> Self {
+        use std::fmt::Write as _;
+        let mut digest = String::new();
+        for byte in &sha256(&bytes)[..16] {
+            // Writing to a string does not fail.
+            let _ = write!(digest, "{byte:02x}");
+        }
+        Self { bytes, digest }
+    }
+
+    /// Its name: what it is, and which.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("herm-resident-{}", self.digest)
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Writes the resident into a directory of ours, as a program that nobody can change, and gives its path. This blocks.
+///
+/// # Errors
+/// It cannot be written there.
+pub fn place(binary: &Binary, directory: &Path) -> io::Result<PathBuf> {
+    let path = directory.join(binary.name());
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o500)
+        .open(&path)?;
+    file.write_all(binary.bytes())?;
+    Ok(path)
+}
