@@ -4,7 +4,7 @@ use std::{
     error::Error,
     fs::File,
     io::{self, Read as _, Write as _},
-    os::fd::AsFd as _,
+    os::fd::{AsFd as _, AsRawFd},
     path::Path,
     time::{Duration, Instant},
 };
@@ -15,7 +15,9 @@ use crate::{
     resident::{Resident, Setting},
     settings::{self, Arguments},
     supervisor::Ground,
-    system::{Forked, exit_now, fork, lock, new_session, replace, set_dumpable, set_umask, subreaper},
+    system::{
+        Forked, close_all_but, exit_now, fork, lock, new_session, replace, set_dumpable, set_umask, subreaper,
+    },
 };
 
 /// How long a start waits for another daemon, which has the lock already, to listen.
@@ -75,6 +77,10 @@ fn serve_in_background(
     arguments: &Arguments,
     tell: &mut Option<io::PipeWriter>,
 ) -> Result<(), Box<dyn Error>> {
+    // What the starter had open is not held open by a daemon that outlives it.
+    let mut keep = vec![home.descriptor()];
+    keep.extend(tell.as_ref().map(AsRawFd::as_raw_fd));
+    close_all_but(&mut keep);
     set_umask(0o077);
     // Held as long as this process lives; supervisors close it.
     let locked = home.open_file("lock")?;

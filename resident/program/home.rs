@@ -4,7 +4,7 @@ use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io,
     os::{
-        fd::AsFd as _,
+        fd::{AsFd as _, AsRawFd as _, RawFd},
         unix::{
             fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
             net::UnixListener,
@@ -22,7 +22,7 @@ const DIRECTORY: i32 = 0o200_000;
 const NO_FOLLOW: i32 = 0o400_000;
 
 /// Files that an earlier resident may have left behind begin so.
-const LEFT_BEHIND: [&str; 2] = ["spool-", "text-"];
+const LEFT_BEHIND: [&str; 3] = ["spool-", "text-", crate::session::PREFIX];
 
 #[derive(Debug)]
 pub(crate) struct Home {
@@ -64,6 +64,10 @@ impl Home {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         Ok(Self { path, handle })
+    }
+
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.handle.as_raw_fd()
     }
 
     pub(crate) fn join(&self, name: &str) -> PathBuf {

@@ -21,13 +21,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if let Some(home) = &home {
         home.clean();
     }
-    let (secret, listener) = match (&home, &arguments.directory) {
-        (Some(home), Some(_)) => (home.secret(given)?, Some(home.listen(&cwd)?)),
-        _ => {
-            let problem =
-                "no client could prove itself: set HERM_RESIDENT_SECRET, or name a directory with --dir";
-            (given.ok_or(problem)?, None)
-        }
+    let (secret, listener) = if let (Some(home), Some(_)) = (&home, &arguments.directory) {
+        (home.secret(given)?, Some(home.listen(&cwd)?))
+    } else {
+        let problem =
+            "no client could prove itself: set HERM_RESIDENT_SECRET, or name a directory with --dir";
+        (given.ok_or(problem)?, None)
     };
     subreaper()?;
     set_dumpable(false)?;

@@ -7,15 +7,20 @@ mod home;
 mod init;
 mod resident;
 mod serve;
+mod session;
 mod settings;
 mod supervisor;
 mod system;
 #[path = "../src/wire/mod.rs"]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "shared with the library, which uses more of it")
+)]
 #[expect(
-    dead_code,
     unreachable_pub,
     unused_imports,
-    reason = "shared with the library, which uses more of it"
+    clippy::struct_field_names,
+    reason = "shared with the library, where it is public"
 )]
 mod wire;
 

@@ -98,8 +98,11 @@ fn seconds(value: &OsStr) -> Result<Option<Duration>, String> {
     Ok(Some(Duration::from_secs(seconds)).filter(|idle| !idle.is_zero()))
 }
 
+/// Names with values.
+pub(crate) type Variables = Vec<(OsString, OsString)>;
+
 /// The variables of this process for commands, and the secret among them for the resident alone.
-pub(crate) fn environment() -> Result<(Vec<(OsString, OsString)>, Option<[u8; SECRET]>), String> {
+pub(crate) fn environment() -> Result<(Variables, Option<[u8; SECRET]>), String> {
     let mut secret = None;
     let mut variables = Vec::new();
     for (name, value) in env::vars_os() {
@@ -116,7 +119,7 @@ pub(crate) fn environment() -> Result<(Vec<(OsString, OsString)>, Option<[u8; SE
 fn from_hexadecimal(text: &[u8]) -> Option<[u8; SECRET]> {
     let text = std::str::from_utf8(text)
         .ok()
-        .filter(|text| text.is_ascii() && text.len() == 2 * SECRET)?;
+        .filter(|text| text.len() == 2 * SECRET && text.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
     let mut bytes = [0; SECRET];
     for (index, byte) in bytes.iter_mut().enumerate() {
         *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;

@@ -100,7 +100,7 @@ impl Connection {
         if self.closing {
             return Come::Lost;
         }
-        let mut buffer = [0; READ];
+        let mut buffer = vec![0; READ];
         let mut requests = Vec::new();
         match self.socket.read(&mut buffer) {
             Ok(0) => return Come::Lost,
@@ -241,12 +241,12 @@ impl Connection {
         self.waiting() < FAR_TOO_MUCH
     }
 
-    /// Waits for what is of use now.
-    pub(super) fn update_interest(&mut self, epoll: &Epoll, token: u64) {
+    /// Waits for what is of use now; `more` says that there is more to send than what waits already.
+    pub(super) fn update_interest(&mut self, epoll: &Epoll, token: u64, more: bool) {
         let waiting = self.waiting();
         let interest = Interest {
             read: waiting < TOO_MUCH && !self.closing,
-            write: waiting > 0,
+            write: waiting > 0 || more,
         };
         if interest != self.interest && epoll.modify(&self.socket, token, interest).is_ok() {
             self.interest = interest;

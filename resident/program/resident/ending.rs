@@ -72,6 +72,9 @@ impl Resident {
         else {
             return;
         };
+        if let Some(session) = &job.session {
+            session.take();
+        }
         let until = at + DRAIN;
         job.phase = Phase::Draining {
             end,

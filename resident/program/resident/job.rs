@@ -9,6 +9,7 @@ use std::{
 
 use super::spool::{SLACK, Spool};
 use crate::{
+    session::Carried,
     supervisor::Force,
     system::Status,
     wire::{Ending, JobRecord, JobState, SpoolFull, Stream},
@@ -92,7 +93,7 @@ pub(super) struct Reader {
     pub(super) cursor: [u64; 2],
     /// Bytes that may still be sent.
     pub(super) credit: u64,
-    /// Bytes that may be under way: so many behind its cursor it may not have got.
+    /// Bytes that may be under way: so many behind its cursor it may not have got, and they stay held.
     pub(super) window: u64,
     /// Where its output ends, once it was told the end of the job.
     pub(super) limit: Option<[u64; 2]>,
@@ -128,6 +129,8 @@ pub(super) struct Job {
     /// Calls that wait for the start, and whether each was the first to ask for it.
     pub(super) starters: Vec<(u64, u32, bool)>,
     pub(super) notices: Vec<String>,
+    /// What it carries of its session.
+    pub(super) session: Option<Carried>,
     /// How often the kernel had killed for lack of memory before the start.
     pub(super) kills_before: Option<u64>,
     /// Why it is being ended.
@@ -185,8 +188,10 @@ impl Job {
                 .limit
                 .is_none_or(|limit| reader.cursor[index] < limit[index])
         });
+        // What is held for a client that may have lost it leaves room for what comes.
+        let most = output.spool.capacity() / 2;
         let floor = waiting
-            .map(|reader| reader.cursor[index].saturating_sub(reader.window))
+            .map(|reader| reader.cursor[index].saturating_sub(reader.window.min(most)))
             .min();
         let room = match (floor, self.spool_full) {
             (Some(floor), _) => output.spool.room(floor),

@@ -28,6 +28,7 @@ use memory_limit::KillCounter;
 use token::Token;
 
 use crate::{
+    session::Sessions,
     supervisor::{Ground, has_shell},
     system::{Epoll, Interest, Ready, Signals, directory_watch, effective_user, number, peer_user, random},
     version,
@@ -39,6 +40,9 @@ const CONNECTIONS: usize = 128;
 
 /// How long a connection has for its proof.
 const PROOF_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often a connection that takes everything at once is given more before others have their turn.
+const TURNS: usize = 4;
 
 /// Bytes read from a pipe at a time.
 const READ: usize = 256 * 1024;
@@ -94,6 +98,7 @@ pub(crate) struct Resident {
     /// End of file for commands that are given no input.
     null: Option<File>,
     buffer: Vec<u8>,
+    sessions: Sessions,
     /// Once it is to end: the calls that wait for that.
     shutdown: Option<Vec<(u64, u32)>>,
     over: bool,
@@ -132,6 +137,7 @@ impl Resident {
             bash: has_shell("bash", &setting.ground),
             out_of_memory_told: kills.is_some(),
         };
+        let sessions = Sessions::new(setting.ground.directory.as_deref());
         Ok(Self {
             setting,
             epoll,
@@ -150,6 +156,7 @@ impl Resident {
             kills,
             null: start::open_null(),
             buffer: vec![0; READ],
+            sessions,
             shutdown: None,
             over: false,
         })
@@ -186,15 +193,12 @@ impl Resident {
                 self.go_on_with_shutdown();
             }
             Some(Token::Watch) => self.look_again(),
-            Some(Token::Connection(id)) => {
-                if ready.read {
-                    self.read_connection(id);
-                }
-            }
+            Some(Token::Connection(id)) if ready.read => self.read_connection(id),
+            // What waits to go is sent after everything that has come.
+            Some(Token::Connection(_)) | None => {}
             Some(Token::Supervisor(job)) => self.hear_supervisor(job),
             Some(Token::Output(job, stream)) => self.read_output(job, stream),
             Some(Token::Input(job)) => self.feed(job),
-            None => {}
         }
     }
 
@@ -313,14 +317,22 @@ impl Resident {
     fn flush(&mut self) {
         let ids: Vec<_> = self.connections.keys().copied().collect();
         for id in ids {
-            self.pump(id);
-            let Some(connection) = self.connections.get_mut(&id) else {
-                continue;
-            };
-            if connection.flush() {
-                connection.update_interest(&self.epoll, Token::Connection(id).number());
-            } else {
+            let mut goes_on = true;
+            let mut more = true;
+            for _ in 0..TURNS {
+                more = self.pump(id);
+                let Some(connection) = self.connections.get_mut(&id) else {
+                    break;
+                };
+                goes_on = connection.flush();
+                if !goes_on || !more || connection.waiting() > 0 {
+                    break;
+                }
+            }
+            if !goes_on {
                 self.drop_connection(id);
+            } else if let Some(connection) = self.connections.get_mut(&id) {
+                connection.update_interest(&self.epoll, Token::Connection(id).number(), more);
             }
         }
     }

@@ -107,11 +107,11 @@ impl Resident {
         }
     }
 
-    /// Hands output to a connection, job after job, until it has enough or there is no more.
-    pub(super) fn pump(&mut self, connection: u64) {
+    /// Hands output to a connection, job after job, until it has enough or there is no more; returns whether there may be.
+    pub(super) fn pump(&mut self, connection: u64) -> bool {
         loop {
             let Some(found) = self.connections.get(&connection) else {
-                return;
+                return false;
             };
             let turn = found.turn;
             let after = found.attached.range(turn + 1..);
@@ -120,10 +120,10 @@ impl Resident {
             for id in jobs {
                 for stream in Stream::ALL {
                     let Some(found) = self.connections.get_mut(&connection) else {
-                        return;
+                        return false;
                     };
                     if found.waiting() >= HIGH {
-                        return;
+                        return true;
                     }
                     found.turn = id;
                     sent |= self.send_piece(connection, id, stream);
@@ -131,7 +131,7 @@ impl Resident {
                 self.release(connection, id);
             }
             if !sent {
-                return;
+                return false;
             }
         }
     }

@@ -32,14 +32,17 @@ impl Resident {
                 self.begin_shutdown(Some((connection, call)));
                 self.go_on_with_shutdown();
             }
-            Request::EndSession { call, .. } => self.send(connection, &Reply::Done { call }),
+            Request::EndSession { call, name } => {
+                self.sessions.end(&name);
+                self.send(connection, &Reply::Done { call });
+            }
             Request::List { call, after, most } => self.list(connection, call, after, most),
-            request => self.answer_about_job(connection, request),
+            request => self.answer_about_job(connection, &request),
         }
     }
 
-    fn answer_about_job(&mut self, connection: u64, request: Request) {
-        let (call, result) = match request {
+    fn answer_about_job(&mut self, connection: u64, request: &Request) {
+        let (call, result) = match *request {
             Request::Attach {
                 call,
                 job,

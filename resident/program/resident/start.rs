@@ -17,6 +17,7 @@ use super::{
     spool::Spool,
 };
 use crate::{
+    session::Carried,
     supervisor::{Charge, Failure, supervise},
     system::{Forked, Interest, fork, message_pair, set_nonblocking},
     wire::{Command, ErrorKind, JobRecord, Outcome, Refusal, Reply, SetupFailure, Start, Stdin, Stream},
@@ -66,10 +67,12 @@ impl Resident {
         self.requests.insert(job.request, id);
         let deadline = job.deadline;
         let limit = deadline.map(|deadline| deadline + job.grace + SUPERVISOR_LIMIT);
+        job.session = self.carry(id, &mut start, &mut job.notices);
+        let session = job.session.clone();
         let attach = start.attach;
         let begun = self.ends(id, &mut start).and_then(|ends| {
             let [own, theirs] = ends.controls;
-            let pid = self.fork_supervisor(id, start, deadline, ends.standard, theirs)?;
+            let pid = self.fork_supervisor(id, start, session.as_ref(), deadline, ends.standard, theirs)?;
             Ok((pid, ends.input, ends.outputs, own))
         });
         self.jobs.insert(id, job);
@@ -102,6 +105,19 @@ impl Resident {
         }
     }
 
+    /// What a command carries of its session. It starts where that is, unless the caller has said where.
+    fn carry(&self, id: u64, start: &mut Start, notices: &mut Vec<String>) -> Option<Carried> {
+        let (name, kept) = start.session.as_ref()?;
+        let carried = self.sessions.carry(name, *kept, id, start.cwd.clone())?;
+        if start.cwd.is_none()
+            && let Some((cwd, notice)) = carried.cwd()
+        {
+            start.cwd = Some(cwd.into_os_string().into_encoded_bytes());
+            notices.extend(notice);
+        }
+        Some(carried)
+    }
+
     fn check(&mut self, start: &Start) -> Result<(), Refusal> {
         if self.shutdown.is_some() {
             let message = "the resident is being shut down; start another".into();
@@ -112,6 +128,15 @@ impl Resident {
             });
         }
         check_fields(start)?;
+        if start.session.is_some() && !self.sessions.are_possible() {
+            let message =
+                "the resident has no directory to keep the state of sessions in; give it one".into();
+            return Err(Refusal {
+                kind: ErrorKind::WrongState,
+                resource: "session".into(),
+                message,
+            });
+        }
         self.make_room();
         let (there, running) = (self.jobs.len(), self.supervisors.len());
         if there >= JOBS || running >= RUNNING {
@@ -199,6 +224,7 @@ impl Resident {
         &self,
         job: u64,
         start: Box<Start>,
+        session: Option<&Carried>,
         deadline: Option<Instant>,
         standard: [OwnedFd; 3],
         control: File,
@@ -212,6 +238,7 @@ impl Resident {
                     start,
                     deadline,
                     ground,
+                    session,
                     control,
                     standard,
                 })
@@ -319,6 +346,7 @@ fn new_job(id: u64, start: &Start, now: Instant) -> Job {
         waiters: Vec::new(),
         starters: Vec::new(),
         notices: Vec::new(),
+        session: None,
         kills_before: None,
         force: None,
         orphan: None,
@@ -360,9 +388,6 @@ fn check_fields(start: &Start) -> Result<(), Refusal> {
                 );
             }
         }
-    }
-    if start.session.is_some() {
-        return invalid("session", "is not carried by this resident; leave it out");
     }
     if start
         .cwd

@@ -50,9 +50,8 @@ impl Resident {
                 }
                 Timer::Orphans => self.kill_orphans(),
                 Timer::Idle => {
-                    self.over |= self
-                        .idle_since
-                        .is_some_and(|since| Some(at) == self.idle_end(since))
+                    let end = self.idle_since.and_then(|since| self.idle_end(since));
+                    self.over |= end == Some(at);
                 }
                 Timer::ShutdownLimit => self.end_shutdown(),
             }
@@ -179,14 +178,9 @@ impl Resident {
     /// Ends when nothing is left.
     pub(super) fn go_on_with_shutdown(&mut self) {
         let ending = self.jobs.values().any(|job| !job.has_ended());
-        if self.shutdown.is_some() && !ending && self.supervisors.is_empty() && self.has_no_orphans() {
+        if self.shutdown.is_some() && !ending && self.supervisors.is_empty() && has_no_children() {
             self.end_shutdown();
         }
-    }
-
-    fn has_no_orphans(&self) -> bool {
-        let own = i32::try_from(std::process::id()).unwrap_or(0);
-        crate::supervisor::children(own).is_empty()
     }
 
     fn end_shutdown(&mut self) {
@@ -196,4 +190,9 @@ impl Resident {
         self.shutdown = Some(Vec::new());
         self.over = true;
     }
+}
+
+fn has_no_children() -> bool {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    crate::supervisor::children(own).is_empty()
 }

@@ -18,12 +18,16 @@ use super::{
     report::Failure,
 };
 use crate::{
+    session::Carried,
     system::{errno, may_execute, set_umask, spawn},
     wire::{Command, SetupFailure, Start},
 };
 
 /// The longest argument that the system takes, in bytes with its final NUL: 32 pages (execve(2)).
 const LONGEST_ARGUMENT: usize = 128 * 1024;
+
+/// What may come before text: the word that has a session's script read.
+const ROOM: usize = 8 * 1024;
 
 /// How often a program that is busy is tried again, and how long after. It was written a moment ago, and another process,
 /// between its fork and its exec, may still hold what was the writer's descriptor.
@@ -81,7 +85,7 @@ struct Invocation {
 pub(crate) fn launch(
     start: &Start,
     job: u64,
-    ground: &Ground,
+    (ground, session): (&Ground, Option<&Carried>),
     standard: [BorrowedFd; 3],
 ) -> Result<Launched, Failure> {
     let cwd = start.cwd.as_deref().map_or_else(
@@ -93,8 +97,8 @@ pub(crate) fn launch(
         let _ = fs::write("/proc/self/oom_score_adj", "500");
     }
     std::env::set_current_dir(&cwd).map_err(|error| cwd_refused(&cwd, &error))?;
-    let environment = environment(start, ground, &cwd);
-    let invocation = invocation(start, job, ground, &environment)?;
+    let mut environment = environment(start, ground, &cwd);
+    let invocation = invocation(start, job, (ground, session), &mut environment)?;
     let launched = execute(&invocation, &environment, start.umask, standard);
     let _ = std::env::set_current_dir("/");
     match launched {
@@ -165,8 +169,8 @@ fn logical(cwd: &Path) -> Option<PathBuf> {
 fn invocation(
     start: &Start,
     job: u64,
-    ground: &Ground,
-    environment: &Environment,
+    (ground, session): (&Ground, Option<&Carried>),
+    environment: &mut Environment,
 ) -> Result<Invocation, Failure> {
     match &start.command {
         Command::Argv(arguments) => {
@@ -185,7 +189,10 @@ fn invocation(
         }
         Command::Shell { shell, text } => {
             let (program, name) = find_shell(OsStr::from_bytes(shell), ground)?;
-            let (argument, text) = text_argument(text, job, ground)?;
+            let (mut argument, text) = text_argument(text, job, ground)?;
+            if let Some(session) = session {
+                argument = carry(session, start, environment, &name, argument);
+            }
             // Text may begin with `-` or `+`.
             let arguments = vec![name, "-c".into(), "--".into(), argument];
             Ok(Invocation {
@@ -195,6 +202,28 @@ fn invocation(
             })
         }
     }
+}
+
+/// Has the shell bring a session's state back before it comes to the text. Bash reads a script by itself; another shell is
+/// told to, on the first line of the text, so that the numbers of lines stay true.
+fn carry(
+    session: &Carried,
+    start: &Start,
+    environment: &mut Environment,
+    shell: &OsStr,
+    text: OsString,
+) -> OsString {
+    environment.extend(session.variables(start.env.iter().map(|(name, _)| name.as_slice())));
+    if Path::new(shell).file_name() == Some(OsStr::new("bash")) {
+        if let Some(own) = environment.insert("BASH_ENV".into(), session.bash_script().into()) {
+            environment.insert("HERM_SESSION_BASH_ENV".into(), own);
+        }
+        return text;
+    }
+    let mut all = source(session.posix_script().as_os_str());
+    all.push("; ");
+    all.push(text);
+    all
 }
 
 /// The shell's file, and what it is called in its own messages and in `$0`. It is found through the resident's `PATH`:
@@ -220,7 +249,7 @@ fn find_shell(shell: &OsStr, ground: &Ground) -> Result<(PathBuf, OsString), Fai
 /// The argument after `-c`. Text that fits is passed as it is. Longer text is written to a file, for the user only, and the
 /// argument is a command that reads it in the same shell: `$0`, line numbers, exit code and traps are as they would be.
 fn text_argument(text: &[u8], job: u64, ground: &Ground) -> Result<(OsString, Option<PathBuf>), Failure> {
-    if text.len() < LONGEST_ARGUMENT {
+    if text.len() < LONGEST_ARGUMENT - ROOM {
         return Ok((OsStr::from_bytes(text).into(), None));
     }
     let Some(directory) = &ground.directory else {

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) use launch::{Ground, has_shell};
+pub(crate) use launch::{Ground, has_shell, write_private};
 pub(crate) use report::{Failure, Force, Order, Report};
 pub(crate) use tree::{children, descendants};
 
@@ -24,6 +24,7 @@ use report::Heard;
 use tree::Tree;
 
 use crate::{
+    session::Carried,
     system::{Signals, close_all_but, exit_now, number, poll, set_name, subreaper},
     wire::{SetupFailure, Start},
 };
@@ -37,6 +38,7 @@ pub(crate) struct Charge<'a> {
     pub(crate) start: Box<Start>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) ground: &'a Ground,
+    pub(crate) session: Option<&'a Carried>,
     /// Its end of the connection to the resident.
     pub(crate) control: File,
     /// What the command reads from and writes to.
@@ -50,6 +52,7 @@ pub(crate) fn supervise(charge: Charge) -> ! {
         start,
         deadline,
         ground,
+        session,
         control,
         standard,
     } = charge;
@@ -72,7 +75,7 @@ pub(crate) fn supervise(charge: Charge) -> ! {
         })
         .and_then(|signals| {
             let standard = [standard[0].as_fd(), standard[1].as_fd(), standard[2].as_fd()];
-            launch::launch(&start, job, ground, standard).map(|launched| (signals, launched))
+            launch::launch(&start, job, (ground, session), standard).map(|launched| (signals, launched))
         });
     // The end of a stream is seen only when nobody but the command's own processes holds it.
     drop((start, standard));

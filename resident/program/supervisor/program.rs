@@ -25,7 +25,7 @@ pub(crate) fn find(name: &OsStr, search: &OsStr) -> Result<PathBuf, Failure> {
         vec![name.into()]
     } else {
         std::env::split_paths(search)
-            .map(|directory| in_directory(directory, name))
+            .map(|directory| in_directory(&directory, name))
             .collect()
     };
     let mut denied = None;
@@ -64,7 +64,7 @@ pub(crate) fn find(name: &OsStr, search: &OsStr) -> Result<PathBuf, Failure> {
 }
 
 /// An empty part of `PATH` means the current directory (POSIX, environment variables).
-fn in_directory(directory: PathBuf, name: &OsStr) -> PathBuf {
+fn in_directory(directory: &Path, name: &OsStr) -> PathBuf {
     if directory.as_os_str().is_empty() {
         let mut path = OsString::from("./");
         path.push(name);
@@ -173,6 +173,6 @@ mod tests {
         if !other_formats_are_registered() {
             assert_eq!(find("plain".as_ref(), &["two"]), Err(SetupFailure::ProgramDenied));
         }
-        assert_eq!(in_directory(PathBuf::new(), "tool".as_ref()), Path::new("./tool"));
+        assert_eq!(in_directory(Path::new(""), "tool".as_ref()), Path::new("./tool"));
     }
 }

@@ -1,6 +1,6 @@
 //! The functions and structures of the C library and of Linux that the program needs and the standard library does not offer.
 //!
-//! Values are those of x86_64 and aarch64 Linux, which agree but for the layout of `epoll_event`.
+//! Values are those of Linux on `x86_64` and `aarch64`, which agree but for the layout of `epoll_event`.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
@@ -61,14 +61,6 @@ unsafe extern "C" {
     pub(super) fn fchdir(descriptor: c_int) -> c_int;
     pub(super) fn flock(descriptor: c_int, operation: c_int) -> c_int;
     pub(super) fn poll(descriptors: *mut PollDescriptor, count: c_ulong, timeout: c_int) -> c_int;
-    pub(super) fn splice(
-        from: c_int,
-        from_offset: *mut i64,
-        to: c_int,
-        to_offset: *mut i64,
-        length: usize,
-        flags: c_uint,
-    ) -> isize;
 
     pub(super) fn epoll_create1(flags: c_int) -> c_int;
     pub(super) fn epoll_ctl(

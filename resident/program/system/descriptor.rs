@@ -130,11 +130,3 @@ pub(super) fn milliseconds(limit: Option<Duration>) -> c_int {
         c_int::try_from(limit.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX)
     })
 }
-
-/// Moves bytes from one descriptor to another without a copy; one of them must be a pipe.
-pub(crate) fn splice(from: BorrowedFd, to: BorrowedFd, length: usize) -> io::Result<usize> {
-    let null = std::ptr::null_mut();
-    // SAFETY: both descriptors are open; null offsets mean the descriptors' own.
-    let moved = unsafe { c::splice(from.as_raw_fd(), null, to.as_raw_fd(), null, length, 0) };
-    usize::try_from(moved).map_err(|_| io::Error::last_os_error())
-}

@@ -18,7 +18,7 @@ const ERROR: u32 = 0x8;
 const HANG_UP: u32 = 0x10;
 
 /// How many events are taken at a time.
-const BATCH: usize = 64;
+const BATCH: c_int = 64;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,6 @@ impl Interest {
     pub(crate) const READ: Self = Self {
         read: true,
         write: false,
-    };
-    pub(crate) const WRITE: Self = Self {
-        read: false,
-        write: true,
     };
 
     fn bits(self) -> u32 {
@@ -86,12 +82,11 @@ impl Epoll {
 
     /// Waits until something has come or the time is over.
     pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<Vec<Ready>> {
-        let mut events = [c::EpollEvent { events: 0, data: 0 }; BATCH];
+        let mut events = [c::EpollEvent { events: 0, data: 0 }; BATCH as usize];
         let timeout = milliseconds(limit);
         // SAFETY: the array has as many elements as is said.
-        let result = checked(unsafe {
-            c::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), BATCH as c_int, timeout)
-        });
+        let result =
+            checked(unsafe { c::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), BATCH, timeout) });
         let count = match result {
             Ok(count) => usize::try_from(count).unwrap_or(0),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,

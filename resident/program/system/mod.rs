@@ -13,7 +13,7 @@ use std::io;
 
 pub(crate) use descriptor::{
     change_directory_to, close_all_but, enlarge_pipe, has_lost_other_end, lock, poll, replace,
-    set_nonblocking, splice,
+    set_nonblocking,
 };
 pub(crate) use epoll::{Epoll, Interest, Ready};
 pub(crate) use process::{

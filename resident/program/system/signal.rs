@@ -19,7 +19,7 @@ pub(crate) mod number {
     pub(crate) const STOP: i32 = 19;
 }
 
-const BLOCK_THESE: c_int = 0;
+const BLOCK: c_int = 0;
 const RECORD: usize = 128;
 
 /// Signals that are blocked and told through a descriptor instead.
@@ -27,14 +27,16 @@ const RECORD: usize = 128;
 pub(crate) struct Signals(File);
 
 impl Signals {
-    /// Takes these signals from here on.
+    /// Takes these signals from here on. All others that can be kept away are: a command of the same user shall not end
+    /// this process by accident.
     pub(crate) fn take(numbers: &[i32]) -> io::Result<Self> {
+        let all = c::SignalSet([u64::MAX; 16]);
         let mut set = c::SignalSet([0; 16]);
         for number in numbers {
             set.0[0] |= 1 << (number - 1);
         }
         // SAFETY: the set lives through the call, and the old one is not wanted.
-        checked(unsafe { c::sigprocmask(BLOCK_THESE, &raw const set, std::ptr::null_mut()) })?;
+        checked(unsafe { c::sigprocmask(BLOCK, &raw const all, std::ptr::null_mut()) })?;
         // SAFETY: the set lives through the call; the result is a new descriptor that nothing else owns.
         let raw = checked(unsafe { c::signalfd(-1, &raw const set, c::NONBLOCKING | c::CLOSE_ON_EXEC) })?;
         // SAFETY: as above.

@@ -22,6 +22,11 @@ const SEND_BUFFER: c_int = 7;
 const CREATED: u32 = 0x100;
 const MOVED_HERE: u32 = 0x80;
 
+/// The length of a structure as the system wants it.
+fn length_of<T>() -> u32 {
+    u32::try_from(size_of::<T>()).unwrap_or(0)
+}
+
 /// Two ends of a connection that keeps messages apart, neither of which waits.
 pub(crate) fn message_pair() -> io::Result<[File; 2]> {
     let mut pair = [0; 2];
@@ -47,7 +52,7 @@ pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
     let raw = checked(unsafe { c::socket(UNIX, STREAM | c::NONBLOCKING | c::CLOSE_ON_EXEC, 0) })?;
     // SAFETY: as above.
     let socket = UnixStream::from(unsafe { OwnedFd::from_raw_fd(raw) });
-    let length = size_of::<c::SocketAddress>() as u32;
+    let length = length_of::<c::SocketAddress>();
     // SAFETY: the address lives through the call and has the length that is said.
     checked(unsafe { c::connect(raw, &raw const address, length) })?;
     Ok(socket)
@@ -56,7 +61,7 @@ pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
 /// The user of the process at the other end of a Unix socket, as the system knows it.
 pub(crate) fn peer_user(socket: impl AsFd) -> io::Result<u32> {
     let mut credentials = c::Credentials::default();
-    let mut length = size_of::<c::Credentials>() as u32;
+    let mut length = length_of::<c::Credentials>();
     let value = (&raw mut credentials).cast();
     // SAFETY: the value has the length that is said.
     checked(unsafe {
@@ -74,7 +79,7 @@ pub(crate) fn peer_user(socket: impl AsFd) -> io::Result<u32> {
 /// Lets more bytes be under way on a socket; where that is refused it stays as it is.
 pub(crate) fn large_buffer(socket: impl AsFd, bytes: c_int) {
     let value = (&raw const bytes).cast();
-    let length = size_of::<c_int>() as u32;
+    let length = length_of::<c_int>();
     // SAFETY: the value has the length that is said.
     let _ = unsafe { c::setsockopt(socket.as_fd().as_raw_fd(), SOCKET, SEND_BUFFER, value, length) };
 }
@@ -99,14 +104,13 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
         let rest = &mut bytes[filled..];
         // SAFETY: the rest of the array has the length that is said.
         let result = unsafe { c::syscall(c::SYSCALL_GETRANDOM, rest.as_mut_ptr(), rest.len(), 0) };
-        match usize::try_from(result) {
-            Ok(count) => filled += count,
-            Err(_) => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
+        if let Ok(count) = usize::try_from(result) {
+            filled += count;
+            continue;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
         }
     }
     Ok(bytes)

@@ -1,0 +1,68 @@
+//! A warm exec of `true` through a connected client beside a bare `bash -c true`, taken in turns: what supervision costs.
+//!
+//! `cargo bench -p herm-resident` prints the medians, their ratio, and the size of the program.
+
+#[expect(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "shared with the tests, where helpers may panic"
+)]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::{
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use herm_resident::wire::Request;
+use support::{PLENTY, Resident, shell};
+
+const ROUNDS: usize = 300;
+
+fn main() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    let (mut bare, mut execs, mut trips) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let status = Command::new("bash")
+            .args(["-c", "true"])
+            .stdin(Stdio::null())
+            .output()
+            .expect("bash runs")
+            .status;
+        bare.push(began.elapsed());
+        assert!(status.success());
+
+        let began = Instant::now();
+        let mut start = shell("true");
+        start.attach = Some(PLENTY);
+        let job = client.start(start);
+        let ran = client.finish(job, 0, began);
+        execs.push(began.elapsed());
+        ran.assert_exited(0);
+        client.forget(job);
+
+        let began = Instant::now();
+        client.ask(|call| Request::Ping { call });
+        trips.push(began.elapsed());
+    }
+    let [bare, execs, trips] = [bare, execs, trips].map(median);
+    println!("bash -c true      {bare:>10.1?}");
+    println!("through resident  {execs:>10.1?}");
+    println!("round trip        {trips:>10.1?}");
+    println!(
+        "ratio             {:>10.2}",
+        execs.as_secs_f64() / bare.as_secs_f64()
+    );
+    println!(
+        "program           {:>10} bytes",
+        herm_resident::BINARY.map_or(0, <[u8]>::len)
+    );
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,199 @@
+//! Sessions: what one command leaves for the next.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as the tests do")]
+
+#[expect(dead_code, reason = "shared by several tests, each of which uses a part")]
+mod support;
+
+use herm_resident::wire::{Command, Request, Start, StateKept};
+use support::{Client, Ran, Resident, request_id, shell};
+
+fn session(text: &str) -> Start {
+    Start {
+        session: Some(("one".into(), StateKept::Shell)),
+        ..shell(text)
+    }
+}
+
+fn run(client: &mut Client, text: &str) -> Ran {
+    client.run(session(text))
+}
+
+#[test]
+fn the_directory_variables_and_functions_are_carried() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    let place = resident.scratch().join("a place");
+    std::fs::create_dir(&place).unwrap();
+    let text = format!(
+        "cd '{}'; export A=$'x\\n\\'y' B=2; C=3; greet() {{ echo hello $1; }}; unset HOME",
+        place.display()
+    );
+    run(&mut client, &text).assert_exited(0);
+    let seen = run(
+        &mut client,
+        "pwd; printf '%s|' \"$A\" \"$B\" \"${C-none}\" \"${HOME-none}\"; greet you",
+    );
+    assert_eq!(
+        seen.out(),
+        format!("{}\nx\n'y|2|none|none|hello you\n", place.display())
+    );
+    assert_eq!(seen.err(), "");
+    // Of another session, and of none, nothing is seen.
+    assert_eq!(client.shell("pwd; echo ${A-none}").out(), "/\nnone\n");
+    let other = Start {
+        session: Some(("two".into(), StateKept::CwdEnv)),
+        ..shell("echo ${A-none}; f() { :; }; export D=1")
+    };
+    assert_eq!(client.run(other.clone()).out(), "none\n");
+    let again = Start {
+        request: request_id(),
+        ..other
+    };
+    let again = client.run(Start {
+        session: again.session.clone(),
+        ..shell("echo $D; type f 2>/dev/null || echo no f")
+    });
+    assert_eq!(again.out(), "1\nno f\n");
+    client.ask(|call| Request::EndSession {
+        call,
+        name: "one".into(),
+    });
+    assert_eq!(run(&mut client, "pwd; echo ${A-none}").out(), "/\nnone\n");
+}
+
+#[test]
+fn whatever_the_text_does_the_session_lives_on() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    run(&mut client, "cd /usr; export A=kept").assert_exited(0);
+    for (text, code) in [
+        ("exit 3", 3),
+        ("set -euo pipefail; false; echo never", 1),
+        ("set -u; echo $undefined_name", 127),
+        ("exec true", 0),
+        ("exec sh -c 'exit 9'", 9),
+        ("if then", 2),
+        ("echo $(", 2),
+        ("cat <<EOF\nunfinished", 0),
+        ("trap 'exit 5' EXIT", 5),
+        ("IFS=/; set -f; set -C; true", 0),
+        ("unset PATH; true", 0),
+        (
+            "cd() { echo hijacked; }; printf() { echo hijacked; }; exit() { builtin exit 4; }; exit",
+            4,
+        ),
+        ("(trap 'true' EXIT; cd /; export A=sub)", 0),
+        ("kill -9 $$", 0),
+    ] {
+        let ran = run(&mut client, text);
+        if !text.contains("kill") {
+            ran.assert_exited(code);
+        }
+        assert!(
+            !ran.out().contains("__herm") && !ran.err().contains("__herm"),
+            "{ran:?}"
+        );
+        let seen = run(&mut client, "unset -f cd printf exit; echo $A; pwd");
+        assert_eq!(seen.out(), "kept\n/usr\n", "after {text}");
+    }
+    let traced = run(&mut client, "set -x; true");
+    assert_eq!(traced.err(), "+ true\n");
+}
+
+#[test]
+fn traps_of_the_text_still_run_with_its_status() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    let ran = run(&mut client, "trap 'echo bye $?' EXIT; export A=1; exit 6");
+    ran.assert_exited(6);
+    assert_eq!(ran.out(), "bye 6\n");
+    assert_eq!(run(&mut client, "echo $A $LINENO $0").out(), "1 1 bash\n");
+    assert_eq!(
+        run(&mut client, "trap 'echo x' EXIT; trap - EXIT; export A=2; trap").out(),
+        "trap -- '' EXIT\n"
+    );
+    assert_eq!(run(&mut client, "echo $A").out(), "2\n");
+}
+
+#[test]
+fn what_is_given_for_one_command_is_not_kept() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    run(&mut client, "export A=session").assert_exited(0);
+    let env = vec![
+        (b"A".to_vec(), b"call".to_vec()),
+        (b"SECRET".to_vec(), b"s3cr3t".to_vec()),
+    ];
+    let seen = client.run(Start {
+        env,
+        ..session("echo $A $SECRET")
+    });
+    assert_eq!(seen.out(), "call s3cr3t\n");
+    assert_eq!(run(&mut client, "echo $A ${SECRET-none}").out(), "session none\n");
+    for entry in std::fs::read_dir(resident.directory()).unwrap() {
+        let path = entry.unwrap().path();
+        let content = std::fs::read(&path).unwrap_or_default();
+        assert!(!content.windows(6).any(|window| window == b"s3cr3t"), "{path:?}");
+        assert!(!path.to_string_lossy().contains(".cwd-"), "{path:?}");
+    }
+    let variables = run(
+        &mut client,
+        "env | grep -c -e HERM -e BASH_ENV; compgen -e | grep -c __herm",
+    );
+    assert_eq!(variables.out(), "0\n0\n");
+}
+
+#[test]
+fn a_directory_that_is_gone_is_healed_with_a_notice() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    let place = resident.scratch().join("gone/deep");
+    std::fs::create_dir_all(&place).unwrap();
+    run(&mut client, &format!("cd '{}'", place.display())).assert_exited(0);
+    std::fs::remove_dir_all(resident.scratch().join("gone")).unwrap();
+    let ran = run(&mut client, "pwd");
+    assert_eq!(ran.out(), format!("{}\n", resident.scratch().display()));
+    assert_eq!(ran.ending.notices.len(), 1, "{ran:?}");
+    // A directory of one call is not the session's.
+    client
+        .run(Start {
+            cwd: Some(b"/usr".to_vec()),
+            ..session("true")
+        })
+        .assert_exited(0);
+    assert_eq!(
+        run(&mut client, "pwd").out(),
+        format!("{}\n", resident.scratch().display())
+    );
+}
+
+#[test]
+fn a_posix_shell_carries_its_directory_and_variables() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    let mut posix = |text: &str, env: Vec<(Vec<u8>, Vec<u8>)>| {
+        let command = Command::Shell {
+            shell: b"sh".to_vec(),
+            text: text.into(),
+        };
+        let session = Some(("p".into(), StateKept::CwdEnv));
+        client.run(Start {
+            session,
+            env,
+            ..Start::new(request_id(), command)
+        })
+    };
+    posix("cd /usr; export A=\"x y'z\"; exit 3", Vec::new()).assert_exited(3);
+    let seen = posix(
+        "echo $LINENO; pwd; echo \"$A\"; echo $B",
+        vec![(b"B".to_vec(), b"call".to_vec())],
+    );
+    assert_eq!(
+        seen.out().lines().skip(1).collect::<Vec<_>>(),
+        ["/usr", "x y'z", "call"],
+        "{seen:?}"
+    );
+    let seen = posix("echo \"$A\" ${B-none}", vec![(b"A".to_vec(), b"mine".to_vec())]);
+    assert_eq!(seen.out(), "mine none\n");
+}
