@@ -213,6 +213,7 @@ impl Client {
                 Ok(0) => return None,
                 Ok(length) => self.deframer.add(&buffer[..length]),
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => panic!("nothing came: {error}"),
             }
         }
