@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use herm_resident::wire::Request;
+use herm_resident::wire::{Reply, Request};
 use support::{PLENTY, Resident, shell};
 
 const ROUNDS: usize = 300;
@@ -56,10 +56,31 @@ fn main() {
         "ratio             {:>10.2}",
         execs.as_secs_f64() / bare.as_secs_f64()
     );
+    println!("1 GiB of output   {:>10.0} MB/s", flood(&mut client));
     println!(
         "program           {:>10} bytes",
         herm_resident::BINARY.map_or(0, <[u8]>::len)
     );
+}
+
+/// How fast output comes, in megabytes a second, to a client that grants a megabyte of credit.
+fn flood(client: &mut support::Client) -> f64 {
+    const SIZE: u64 = 1 << 30;
+    let began = Instant::now();
+    let mut start = shell(&format!("head -c {SIZE} /dev/zero"));
+    start.attach = Some(1 << 20);
+    let job = client.start(start);
+    let mut bytes = 0;
+    while bytes < SIZE {
+        if let Reply::Output { data, .. } = client.receive() {
+            bytes += data.len() as u64;
+            client.send(&Request::Credit {
+                job,
+                bytes: data.len() as u64,
+            });
+        }
+    }
+    f64::from(1_u32 << 30) / 1e6 / began.elapsed().as_secs_f64()
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

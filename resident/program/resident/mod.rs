@@ -29,7 +29,7 @@ use token::Token;
 
 use crate::{
     session::Sessions,
-    supervisor::{Ground, has_shell},
+    supervisor::{Ground, find_bash},
     system::{Epoll, Interest, Ready, Signals, directory_watch, effective_user, number, peer_user, random},
     version,
     wire::{ErrorKind, Reply, VERSION, Welcome, proof::SECRET},
@@ -105,7 +105,7 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    pub(crate) fn new(setting: Setting) -> io::Result<Self> {
+    pub(crate) fn new(mut setting: Setting) -> io::Result<Self> {
         let signals = Signals::take(&[number::CHILD, number::TERMINATE, number::INTERRUPT])?;
         let epoll = Epoll::new()?;
         epoll.add(&signals, Token::Signals.number(), Interest::READ)?;
@@ -121,6 +121,7 @@ impl Resident {
             epoll.add(watch, Token::Watch.number(), Interest::READ)?;
         }
         let kills = KillCounter::find();
+        setting.ground.bash = find_bash(&setting.ground);
         let welcome = Welcome {
             version: VERSION,
             instance: random()?,
@@ -134,7 +135,7 @@ impl Resident {
                 .map_or_else(Vec::new, |directory| {
                     directory.as_os_str().as_encoded_bytes().to_vec()
                 }),
-            bash: has_shell("bash", &setting.ground),
+            bash: setting.ground.bash.is_some(),
             out_of_memory_told: kills.is_some(),
         };
         let sessions = Sessions::new(setting.ground.directory.as_deref());

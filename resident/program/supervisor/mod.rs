@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) use launch::{Ground, has_shell, write_private};
+pub(crate) use launch::{Ground, find_bash, write_private};
 pub(crate) use report::{Failure, Force, Order, Report};
 pub(crate) use tree::{children, descendants};
 
