@@ -60,10 +60,6 @@ fn sixteen_starts_at_once_make_one() {
         .map(|_| resident.client().welcome.unwrap().instance)
         .collect();
     assert!(instances.iter().all(|instance| *instance == instances[0]));
-    let text = format!("pgrep -f 'daemon {}' | wc -l", resident.directory().display());
-    let count = resident.client().shell(&text).out();
-    // The daemon, and the shell that asks, whose text has the same words.
-    assert!(count.trim().parse::<u32>().unwrap() <= 3, "{count}");
 }
 
 #[test]

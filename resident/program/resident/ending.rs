@@ -7,7 +7,7 @@ use super::{
     Resident, Timer,
     job::{End, Phase},
     output::QUIET,
-    start::failed,
+    start::{SPARE_FAILED, failed},
 };
 use crate::{
     supervisor::{Failure, Force, Report, descendants},
@@ -281,6 +281,11 @@ impl Resident {
 
     /// An orphan has ended; it may be a command whose supervisor was killed.
     fn orphan_ended(&mut self, pid: i32, status: Status) {
+        let spares = self.spares.len();
+        self.spares.retain(|spare| spare.pid != pid);
+        if self.spares.len() < spares {
+            self.no_spare_before = Instant::now() + SPARE_FAILED;
+        }
         if let Some(job) = self
             .jobs
             .values_mut()
@@ -295,7 +300,7 @@ impl Resident {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let mut any = false;
         for child in crate::supervisor::children(own) {
-            if self.supervisors.contains_key(&child) {
+            if self.supervisors.contains_key(&child) || self.spares.iter().any(|spare| spare.pid == child) {
                 continue;
             }
             any = true;

@@ -14,7 +14,7 @@ mod token;
 mod upkeep;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     fs::File,
     io,
     os::{fd::OwnedFd, unix::net::UnixListener},
@@ -23,7 +23,7 @@ use std::{
 };
 
 use connection::{Come, Connection};
-use job::Job;
+use job::{Job, Supervisor};
 use memory_limit::KillCounter;
 use token::Token;
 
@@ -92,6 +92,10 @@ pub(crate) struct Resident {
     requests: HashMap<[u8; 16], u64>,
     /// Which job each supervisor is of.
     supervisors: HashMap<i32, u64>,
+    /// Supervisors that wait for an exec, those that have waited longest first.
+    spares: VecDeque<Supervisor>,
+    last_start: Instant,
+    no_spare_before: Instant,
     timers: BTreeSet<(Instant, Timer)>,
     idle_since: Option<Instant>,
     kills: Option<KillCounter>,
@@ -152,6 +156,9 @@ impl Resident {
             last_job: 0,
             requests: HashMap::new(),
             supervisors: HashMap::new(),
+            spares: VecDeque::new(),
+            last_start: Instant::now(),
+            no_spare_before: Instant::now(),
             timers: BTreeSet::new(),
             idle_since: None,
             kills,
@@ -168,11 +175,11 @@ impl Resident {
         self.dial();
         while !self.over {
             self.watch_idleness();
-            let limit = self
-                .timers
-                .first()
-                .map(|(at, _)| at.saturating_duration_since(Instant::now()));
-            for ready in self.epoll.wait(limit)? {
+            let ready = self.epoll.wait(self.limit())?;
+            if ready.is_empty() && self.wants_spare() {
+                self.add_spare();
+            }
+            for ready in ready {
                 self.handle(ready);
             }
             self.handle_timers();
@@ -180,6 +187,22 @@ impl Resident {
         }
         self.flush();
         Ok(())
+    }
+
+    /// How long to wait for something to come.
+    fn limit(&self) -> Option<Duration> {
+        if self.wants_spare() {
+            return Some(Duration::ZERO);
+        }
+        let next = self
+            .timers
+            .first()
+            .map(|(at, _)| at.saturating_duration_since(Instant::now()));
+        if self.lacks_spares() {
+            Some(next.unwrap_or(start::SPARE_PAUSE).min(start::SPARE_PAUSE))
+        } else {
+            next
+        }
     }
 
     fn handle(&mut self, ready: Ready) {

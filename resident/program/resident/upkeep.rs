@@ -167,6 +167,8 @@ impl Resident {
         if first {
             self.timers
                 .insert((Instant::now() + SHUTDOWN_LIMIT, Timer::ShutdownLimit));
+            // They end when nobody can hand them anything any more.
+            self.spares.clear();
             let ids: Vec<_> = self.jobs.keys().copied().collect();
             for id in ids {
                 self.force(id, Force::Shutdown);

@@ -7,17 +7,20 @@
 mod launch;
 mod program;
 mod report;
+mod spare;
 mod tree;
 
 use std::{
     fs::{self, File},
-    os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
+    io,
+    os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd},
     path::PathBuf,
     time::{Duration, Instant},
 };
 
 pub(crate) use launch::{Ground, find_bash, write_private};
 pub(crate) use report::{Failure, Force, Order, Report};
+pub(crate) use spare::{hand_over, stand_by};
 pub(crate) use tree::{children, descendants};
 
 use report::Heard;
@@ -47,6 +50,26 @@ pub(crate) struct Charge<'a> {
 
 /// Supervises an exec in this process, which was forked for it, to the end.
 pub(crate) fn supervise(charge: Charge) -> ! {
+    let [input, output, error] = &charge.standard;
+    let kept = [
+        charge.control.as_raw_fd(),
+        input.as_raw_fd(),
+        output.as_raw_fd(),
+        error.as_raw_fd(),
+    ];
+    let prepared = prepare(kept);
+    see_through(charge, prepared)
+}
+
+/// Makes a supervisor of this process, which was forked for it and keeps only these descriptors.
+fn prepare<const N: usize>(mut kept: [RawFd; N]) -> io::Result<Signals> {
+    close_all_but(&mut kept);
+    set_name(c"herm-exec");
+    subreaper()?;
+    Signals::take(&[number::CHILD])
+}
+
+fn see_through(charge: Charge, prepared: io::Result<Signals>) -> ! {
     let Charge {
         job,
         start,
@@ -56,15 +79,6 @@ pub(crate) fn supervise(charge: Charge) -> ! {
         control,
         standard,
     } = charge;
-    let mut keep = [
-        control.as_raw_fd(),
-        standard[0].as_raw_fd(),
-        standard[1].as_raw_fd(),
-        standard[2].as_raw_fd(),
-    ];
-    close_all_but(&mut keep);
-    set_name(c"herm-exec");
-    let prepared = subreaper().and_then(|()| Signals::take(&[number::CHILD]));
     let grace = Duration::from_millis(start.grace_ms.into());
     let launched = prepared
         .map_err(|error| {
