@@ -239,7 +239,7 @@ fn next(from: &mut impl std::io::Read, deframer: &mut Deframer) -> Reply {
     }
 }
 
-/// Over a channel of lines that loses every seventh, in both directions.
+/// Over a channel of lines that loses one in seven, in both directions.
 #[test]
 fn a_channel_of_lines_loses_nothing() {
     let resident = Resident::start();
@@ -253,11 +253,12 @@ fn a_channel_of_lines_loses_nothing() {
     let (mut to, mut from) = (channel.stdin.take().unwrap(), channel.stdout.take().unwrap());
     let (mut sender, mut receiver, mut deframer) =
         (Sender::default(), Receiver::default(), Deframer::default());
-    let mut count = 0;
+    // At random: a loss in a fixed rhythm could hit the same line each time it is sent again.
+    let mut state = 7_u64;
     let mut lossy = move |lines: &str| -> String {
         let kept = lines.split_inclusive('\n').filter(|_| {
-            count += 1;
-            count % 7 != 0
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % 7 != 0
         });
         kept.collect()
     };
@@ -379,10 +380,12 @@ fn many_short_execs_leave_nothing_behind() {
         }
     };
     rounds(&mut client, 200);
+    std::thread::sleep(Duration::from_millis(500));
     let (descriptors, memory) = taken();
     rounds(&mut client, 2_000);
-    let (descriptors_after, memory_after) = taken();
-    assert_eq!(descriptors_after, descriptors);
+    // A supervisor that waits for the next exec takes a descriptor; there are as many again in a moment.
+    support::eventually("as many descriptors as before", || taken().0 == descriptors);
+    let (_, memory_after) = taken();
     assert!(
         memory_after <= memory + 256,
         "{memory} kB became {memory_after} kB"
