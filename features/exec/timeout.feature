@@ -87,7 +87,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
   Scenario: A deadline that is no whole number of seconds is kept
     What one layer took for seconds was milliseconds to the next, and every command ended at once (https://github.com/OpenHands/OpenHands/issues/9147).
     Given an open sandbox
-    When a command keeps a beat with a deadline of 1100 milliseconds, and then one of 2000
+    When a command keeps a beat with a deadline of 1900 milliseconds, and then one of 2100
     Then the outcome is timed out, each at its own deadline
 
   @id:TIMEOUT-013 @must @since:0.1 @profile:core @needs:timeout,streams_apart,streams=apart @mutant:deadline-loses-errors @mutant:deadline-loses-output

@@ -3,18 +3,22 @@
 use std::{env, ffi::OsString, io, path::Path};
 
 use clap::Args;
+use herm::backend::local::{self, Mode};
 use herm_harness::{
     near_miss::hint,
     subject::{Subject, SubjectError},
 };
 
-/// The backends of the executor that can be tested by name.
-const BUILT_IN: [&str; 1] = ["local"];
+/// The backends of the executor that can be tested by name, and how each runs commands.
+const BUILT_IN: [(&str, &str, Mode); 2] = [
+    ("local", local::BACKEND, Mode::Resident),
+    ("local-native", local::BACKEND, Mode::Native),
+];
 
 /// What is tested.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SubjectArguments {
-    /// What to test: local, or the path of a manifest; may be given several times [default: local]
+    /// What to test: local, local-native, or the path of a manifest; may be given several times [default: both of these]
     #[arg(long = "subject", value_name = "NAME|FILE")]
     subjects: Vec<String>,
     /// Test the adapter that this command line starts, without a manifest; it ends the options
@@ -44,7 +48,7 @@ impl SubjectArguments {
             }]);
         }
         if self.subjects.is_empty() {
-            return BUILT_IN.into_iter().map(built_in).collect();
+            return BUILT_IN.iter().map(|(name, ..)| named(name)).collect();
         }
         let subjects: Vec<Subject> = self
             .subjects
@@ -57,8 +61,8 @@ impl SubjectArguments {
 
 /// The subject of a name or a manifest's path.
 pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
-    if BUILT_IN.contains(&name) {
-        return built_in(name);
+    if let Some((name, backend, mode)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
+        return built_in(name, backend, *mode);
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") || path.is_file() {
@@ -68,23 +72,27 @@ pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
         })?;
         return Subject::load(path, &[this, "adapter".into(), "--manifest".into()]);
     }
-    let known = BUILT_IN.map(str::to_owned).to_vec();
+    let names = BUILT_IN.map(|(name, ..)| name);
+    let known = names.map(str::to_owned).to_vec();
     Err(SubjectError::Unknown {
         name: name.into(),
-        hint: hint(name, BUILT_IN),
+        hint: hint(name, names),
         known,
     })
 }
 
-fn built_in(name: &str) -> Result<Subject, SubjectError> {
+fn built_in(name: &str, backend: &str, mode: Mode) -> Result<Subject, SubjectError> {
     let this = this_program().map_err(|source| SubjectError::Unreadable {
         path: "herm".into(),
         source,
     })?;
-    let words = [this, "adapter".into(), "--backend".into(), name.into()];
+    let mode = ["--mode".into(), mode.name().into()];
+    let words = [this, "adapter".into(), "--backend".into(), backend.into()]
+        .into_iter()
+        .chain(mode);
     Ok(Subject {
         name: name.into(),
-        adapter: words.into(),
+        adapter: words.collect(),
         environment: Vec::new(),
         directory: None,
         expectations: None,

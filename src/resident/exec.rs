@@ -95,9 +95,8 @@ impl Resident {
             ending: None,
             cancelled: false,
             limit,
-            reminded: false,
             deaf: false,
-            asked_again: false,
+            extended: false,
             notice: None,
         };
         exec.follow(control).await
@@ -187,12 +186,10 @@ struct Exec<'a, O, I> {
     cancelled: bool,
     /// When the resident has broken its word.
     limit: Option<Instant>,
-    /// Whether the resident was given more time after a deadline.
-    reminded: bool,
     /// Whether the caller takes no more output.
     deaf: bool,
-    /// Whether the rest of the output was asked for once more, after its end.
-    asked_again: bool,
+    /// Whether the limit was extended once: for a resident that answers, or to ask for the rest of the output again.
+    extended: bool,
     /// What the caller should know besides.
     notice: Option<&'static str>,
 }
@@ -227,8 +224,8 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
                     self.feed.send(&self.connection, self.job, piece).await;
                     Ok(())
                 }
-                Next::Late if self.ending.is_some() && !self.asked_again => {
-                    self.asked_again = true;
+                Next::Late if self.ending.is_some() && !self.extended => {
+                    self.extended = true;
                     Err(())
                 }
                 Next::Late if self.ending.is_some() => {
@@ -236,10 +233,10 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
                     break;
                 }
                 Next::Late if self.is_alive().await => {
-                    if self.reminded {
+                    if self.extended {
                         return Ok(self.broken_word());
                     }
-                    self.reminded = true;
+                    self.extended = true;
                     self.limit = Some(Instant::now() + LATE);
                     Ok(())
                 }
@@ -294,6 +291,7 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
             Event::Finished(ending) => {
                 self.feed.close();
                 self.ending = Some(*ending);
+                self.extended = false;
                 self.limit = Some(Instant::now() + LATE);
                 Ok(())
             }

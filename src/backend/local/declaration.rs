@@ -50,19 +50,19 @@ const CHOICES: &[(&str, &str)] = &[
 
 /// The answer to `initialize` on a machine with that variant of the choice `shell`.
 #[must_use]
-pub fn declaration(shell: &str, mode: Mode) -> Initialized {
-    let (more, of_mode): (&[&str], &[(&str, &str)]) = match mode {
+pub fn declaration(shell: &str, how: Mode) -> Initialized {
+    let (more, choices): (&[&str], &[(&str, &str)]) = match how {
         Mode::Native => (&[], &[("kill_scope", "group")]),
         Mode::Resident => (OF_RESIDENT, &[("kill_scope", "tree"), ("spool_full", "block")]),
     };
-    let choices = CHOICES.iter().chain(of_mode).copied().chain([("shell", shell)]);
+    let choices = CHOICES.iter().chain(choices).copied().chain([("shell", shell)]);
     Initialized {
         protocol: VERSION.into(),
         name: "herm-local".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         homepage: None,
         backend: Some(BACKEND.into()),
-        mode: Some(mode.name().into()),
+        mode: Some(how.name().into()),
         emulated: false,
         capabilities: CAPABILITIES.iter().chain(more).map(|&name| name.into()).collect(),
         choices: choices

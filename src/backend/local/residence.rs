@@ -4,7 +4,10 @@ use std::{
     ffi::OsStr,
     fs::{self, DirBuilder},
     io,
-    os::unix::{ffi::OsStrExt as _, fs::DirBuilderExt as _},
+    os::{
+        fd::AsRawFd as _,
+        unix::{ffi::OsStrExt as _, fs::DirBuilderExt as _},
+    },
     path::{Path, PathBuf},
     process::Stdio,
     sync::{Mutex, PoisonError},
@@ -189,7 +192,6 @@ fn short(socket: &Path) -> io::Result<(PathBuf, Option<fs::File>)> {
     if socket.as_os_str().len() <= LONGEST {
         return Ok((socket.to_owned(), None));
     }
-    use std::os::fd::AsRawFd as _;
     let directory = fs::File::open(socket.parent().unwrap_or(Path::new("/")))?;
     let name = socket.file_name().unwrap_or(OsStr::from_bytes(b"socket"));
     let path = Path::new("/proc/self/fd")

@@ -82,6 +82,11 @@ const PYTHON: &[Entry] = &[
         "tells herm how it is started",
     ),
     (
+        "expectations.toml",
+        text!("python/expectations.toml"),
+        "failures that are known, each with its reason",
+    ),
+    (
         ".github/workflows/herm.yml",
         text!("python/.github/workflows/herm.yml"),
         WORKFLOW,
@@ -119,9 +124,19 @@ const RUST: &[Entry] = &[
         "tells herm how it is started",
     ),
     (
+        "protocol/schema/herm-1.json",
+        text!("rust/protocol/schema/herm-1.json"),
+        "the messages, as a JSON Schema",
+    ),
+    (
         "protocol/Cargo.toml",
         text!("rust/protocol/Cargo.toml.in"),
         "the crate herm-protocol, until it is published",
+    ),
+    (
+        "expectations.toml",
+        text!("rust/expectations.toml"),
+        "failures that are known, each with its reason",
     ),
     (
         ".github/workflows/herm.yml",

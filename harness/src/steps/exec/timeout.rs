@@ -46,6 +46,9 @@ pub(super) fn register(steps: &mut StepList) {
 /// What a command prints before its deadline.
 const LAST_WORDS: &str = "so far\n";
 
+/// By how much more than they should two deadlines may lie apart: half of what rounding would add.
+const SLACK_BETWEEN: Duration = Duration::from_millis(400);
+
 /// How often two deadlines are compared before their distance is told: a moment's load is no finding.
 const COMPARED: u32 = 2;
 
@@ -150,7 +153,8 @@ async fn run_until_each(scene: &mut Scene, deadlines: [u64; 2]) -> StepResult {
     Ok(())
 }
 
-/// Of two deadlines that were run into, the second came after the first by at least half of what lies between them.
+/// Two deadlines that lie close to each other struck close to each other. A whole second may lie between them where they
+/// are cut or rounded to seconds.
 pub(crate) fn told_apart(scene: &Scene) -> StepResult {
     let took = |index: usize| {
         let record = scene.notes.records.get(index);
@@ -158,15 +162,12 @@ pub(crate) fn told_apart(scene: &Scene) -> StepResult {
             .and_then(|record| record.answered_after)
             .unwrap_or_default()
     };
-    let (between, seen) = (
-        scene.notes.number.unwrap_or_default(),
-        took(1).saturating_sub(took(0)),
-    );
-    if seen >= Duration::from_millis(between / 2) {
+    let between = Duration::from_millis(scene.notes.number.unwrap_or_default());
+    if took(0).abs_diff(took(1)) <= between + SLACK_BETWEEN {
         return Ok(());
     }
     Err(Failure::failed(
-        format!("the deadlines to strike about {between} ms apart"),
+        format!("the deadlines to strike about {} ms apart", between.as_millis()),
         format!("after {} ms and {} ms", took(0).as_millis(), took(1).as_millis()),
     ))
 }

@@ -176,6 +176,7 @@ class Backend(Adapter):
             groups = list(sandbox.groups.values())
         for group in groups:
             group.end()
+            group.reap()
         remove_tree(sandbox.directory)
         # It is forgotten when nothing of it is left, so that what could not be removed is still listed.
         with self._lock:

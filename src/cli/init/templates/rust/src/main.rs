@@ -21,14 +21,13 @@ async fn main() -> ExitCode {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+        // Meanwhile the conversation goes on: commands end in order, and are answered.
+        herm_protocol::Adapter::shutdown(&backend).await;
         std::io::Result::Ok(())
     };
     let served = tokio::select! {
         served = herm_protocol::serve_stdio(backend.clone()) => served,
-        asked = asked => {
-            herm_protocol::Adapter::shutdown(&backend).await;
-            asked
-        }
+        asked = asked => asked,
     };
     let code = match served {
         Ok(()) => 0,
