@@ -258,7 +258,7 @@ fn a_channel_of_lines_loses_nothing() {
     let mut lossy = move |lines: &str| -> String {
         let kept = lines.split_inclusive('\n').filter(|_| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) % 7 != 0
+            !(state >> 33).is_multiple_of(7)
         });
         kept.collect()
     };

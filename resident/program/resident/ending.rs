@@ -50,6 +50,7 @@ impl Resident {
                     self.tell_started(id);
                 }
                 Report::Failed(failure) => self.set_up_failed(id, failure),
+                Report::Free => return self.release_supervisor(id),
                 Report::Ended { status, force, gone } => self.command_ended(id, End { status, force, gone }),
             }
         }
@@ -284,6 +285,7 @@ impl Resident {
         let spares = self.spares.len();
         self.spares.retain(|spare| spare.pid != pid);
         if self.spares.len() < spares {
+            // Somebody kills them.
             self.no_spare_before = Instant::now() + SPARE_FAILED;
         }
         if let Some(job) = self

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     session::Carried,
-    supervisor::{Charge, Failure, hand_over, stand_by, supervise},
+    supervisor::{Charge, Failure, hand_over, supervise, wait_for_execs},
     system::{Forked, Interest, fork, message_pair, set_nonblocking},
     wire::{Command, ErrorKind, JobRecord, Outcome, Refusal, Reply, SetupFailure, Start, Stdin, Stream},
 };
@@ -236,12 +236,12 @@ impl Resident {
         deadline: Option<Instant>,
         standard: [OwnedFd; 3],
     ) -> io::Result<Supervisor> {
-        while let Some(spare) = self.spares.pop_front() {
+        while let Some(spare) = self.spares.pop_back() {
             match hand_over(&spare.control, job, &start, deadline, &standard) {
                 Ok(()) => return Ok(spare),
                 // It waits on for one that fits.
                 Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                    self.spares.push_front(spare);
+                    self.spares.push_back(spare);
                     break;
                 }
                 // It was killed.
@@ -256,15 +256,18 @@ impl Resident {
             }),
             Forked::Child => {
                 let ground = &self.setting.ground;
-                supervise(Charge {
-                    job,
-                    start,
-                    deadline,
-                    ground,
-                    session,
-                    control,
-                    standard,
-                })
+                supervise(
+                    Charge {
+                        job,
+                        start,
+                        deadline,
+                        ground,
+                        session,
+                        control: &control,
+                        standard,
+                    },
+                    &self.sessions,
+                )
             }
         }
     }
@@ -278,7 +281,7 @@ impl Resident {
     }
 
     pub(super) fn lacks_spares(&self) -> bool {
-        self.shutdown.is_none() && self.spares.len() < SPARES
+        self.shutdown.is_none() && self.spares.len() + self.supervisors.len() < SPARES
     }
 
     /// Makes a supervisor ready. Where that fails, one is forked when it is needed, and the failure is told then.
@@ -290,9 +293,29 @@ impl Resident {
                 pid: child,
                 control: own,
             }),
-            Ok(([_, control], Forked::Child)) => stand_by(control, &self.setting.ground, &self.sessions),
+            Ok(([_, control], Forked::Child)) => {
+                wait_for_execs(&control, &self.setting.ground, &self.sessions)
+            }
             Err(_) => self.no_spare_before = Instant::now() + SPARE_FAILED,
         }
+    }
+
+    /// Nothing of an exec is left, and its supervisor waits for another. Of too many, the youngest go.
+    pub(super) fn release_supervisor(&mut self, id: u64) {
+        let Some(supervisor) = self.jobs.get_mut(&id).and_then(|job| job.supervisor.take()) else {
+            return;
+        };
+        self.epoll.remove(&supervisor.control);
+        self.supervisors.remove(&supervisor.pid);
+        if self.shutdown.is_none() {
+            self.spares.push_back(supervisor);
+        }
+        if self.spares.len() > SPARES {
+            let youngest = self.spares.iter().map(|spare| spare.pid).max();
+            self.spares.retain(|spare| Some(spare.pid) != youngest);
+        }
+        self.remove_if_over(id);
+        self.go_on_with_shutdown();
     }
 
     /// Waits for everything of a job whose supervisor was forked.

@@ -98,11 +98,22 @@ pub(crate) fn launch(
         // Where it is refused, the machine's own choice stands.
         let _ = fs::write("/proc/self/oom_score_adj", "500");
     }
-    std::env::set_current_dir(&cwd).map_err(|error| cwd_refused(&cwd, &error))?;
-    let mut environment = environment(start, ground, &cwd);
+    let launched = launch_in(&cwd, start, job, (ground, session), standard);
+    let _ = std::env::set_current_dir("/");
+    launched
+}
+
+fn launch_in(
+    cwd: &Path,
+    start: &Start,
+    job: u64,
+    (ground, session): (&Ground, Option<&Carried>),
+    standard: [BorrowedFd; 3],
+) -> Result<Launched, Failure> {
+    std::env::set_current_dir(cwd).map_err(|error| cwd_refused(cwd, &error))?;
+    let mut environment = environment(start, ground, cwd);
     let invocation = invocation(start, job, (ground, session), &mut environment)?;
     let launched = execute(&invocation, &environment, start.umask, standard);
-    let _ = std::env::set_current_dir("/");
     match launched {
         Ok(pid) => Ok(Launched {
             pid,

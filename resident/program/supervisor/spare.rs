@@ -1,19 +1,20 @@
 //! Supervisors that wait for an exec.
 //!
 //! A process that was just forked has to wait for its turn, for milliseconds when the machine is busy; one that was asleep
-//! is woken at once. So a few are forked before they are needed, and an exec is handed to one of them.
+//! is woken at once. So a few are forked before they are needed, an exec is handed to one of them, and when nothing of it is
+//! left, which the system has said, that one waits for the next.
 
 use std::{
     fs::File,
     io,
-    os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
+    os::fd::{AsFd as _, OwnedFd},
     time::{Duration, Instant},
 };
 
-use super::{Charge, Ground, prepare, see_through};
+use super::{Charge, Ground, see_through};
 use crate::{
     session::Sessions,
-    system::{exit_now, poll, receive_with_descriptors, send_with_descriptors},
+    system::{Signals, exit_now, poll, receive_with_descriptors, send_with_descriptors},
     wire::{Request, Start},
 };
 
@@ -26,38 +27,56 @@ const HEADER: usize = 16;
 /// No deadline.
 const NEVER: u64 = u64::MAX;
 
-/// Waits, in this process that was forked for it, until an exec is handed over, and supervises that to the end.
-pub(crate) fn stand_by(control: File, ground: &Ground, sessions: &Sessions) -> ! {
-    let prepared = prepare([control.as_raw_fd()]);
-    let Ok([true]) = poll([Some(control.as_fd())], None) else {
-        exit_now(1)
-    };
-    let mut packet = vec![0; LONGEST];
-    // The resident is gone, or what has come is no exec.
-    let Ok(Some((length, standard))) = receive_with_descriptors(&control, &mut packet) else {
-        exit_now(0)
-    };
-    packet.truncate(length);
-    let Some((job, deadline, start)) = decode(&packet) else {
-        exit_now(1)
-    };
-    drop(packet);
-    let session = start
-        .session
-        .as_ref()
-        .and_then(|(name, kept)| sessions.carry(name, *kept, job, None));
-    see_through(
-        Charge {
-            job,
-            start,
-            deadline,
-            ground,
-            session: session.as_ref(),
-            control,
-            standard,
-        },
-        prepared,
-    )
+/// Supervises what is handed over to this process, one exec after the other, until the resident is gone.
+pub(super) fn stand_by(control: &File, ground: &Ground, sessions: &Sessions, signals: &Signals) -> ! {
+    loop {
+        let (job, deadline, start, standard) = next(control);
+        let session = start
+            .session
+            .as_ref()
+            .and_then(|(name, kept)| sessions.carry(name, *kept, job, None));
+        let session = session.as_ref();
+        see_through(
+            Charge {
+                job,
+                start,
+                deadline,
+                ground,
+                session,
+                control,
+                standard,
+            },
+            signals,
+        );
+    }
+}
+
+type HandedOver = (u64, Option<Instant>, Box<Start>, [OwnedFd; 3]);
+
+fn next(control: &File) -> HandedOver {
+    loop {
+        let Ok([true]) = poll([Some(control.as_fd())], None) else {
+            continue;
+        };
+        let mut packet = vec![0; LONGEST];
+        match receive_with_descriptors(control, &mut packet) {
+            Ok(Some((length, standard))) => {
+                packet.truncate(length);
+                if let Some((job, deadline, start)) = decode(&packet) {
+                    return (job, deadline, start, standard);
+                }
+            }
+            // An order about what has ended meanwhile.
+            Ok(None) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) => {}
+            // The resident is gone.
+            Err(_) => exit_now(0),
+        }
+    }
 }
 
 /// Hands an exec to a supervisor that waits; an error leaves it to another.

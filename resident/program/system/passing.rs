@@ -64,7 +64,8 @@ pub(crate) fn send_with_descriptors(
     }
 }
 
-/// Receives such a message into the buffer; `None` when it does not come with three descriptors.
+/// Receives such a message into the buffer; `None` when it does not come with three descriptors. The end of the connection
+/// is an error.
 pub(crate) fn receive_with_descriptors(
     socket: &File,
     buffer: &mut [u8],
@@ -78,6 +79,9 @@ pub(crate) fn receive_with_descriptors(
     // SAFETY: the buffer, the piece and the control message live through the call with those lengths.
     let received = unsafe { c::recvmsg(socket.as_raw_fd(), &raw mut header, CLOSE_ON_EXEC) };
     let length = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    if length == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     let whole = header.control_length >= LENGTH && control.length == LENGTH && control.kind == RIGHTS;
     if !whole || control.descriptors.contains(&-1) {
         return Ok(None);
