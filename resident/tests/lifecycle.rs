@@ -171,6 +171,26 @@ fn a_term_ends_everything() {
     eventually("the end", || !is_alive(pid) && !is_alive(command));
 }
 
+/// Whoever stops a sandbox may signal everything in it at once.
+#[test]
+fn a_command_that_is_signalled_with_the_resident_was_lost_with_it() {
+    for _ in 0..10 {
+        let resident = Resident::start();
+        let mut client = resident.client();
+        let pid = client.welcome.as_ref().unwrap().pid;
+        let job = client.start(Start {
+            attach: Some(PLENTY),
+            ..shell("sleep 100")
+        });
+        let command = client.list()[0].pid;
+        let both = [pid.to_string(), command.to_string()];
+        // The command may be gone before its turn has come.
+        quiet(Process::new("kill").args(both)).status().unwrap();
+        let ran = client.finish(job, 0, Instant::now());
+        assert_eq!(ran.ending.outcome, Outcome::SandboxLost);
+    }
+}
+
 #[test]
 fn a_channel_starts_the_daemon_and_is_ready_at_once() {
     let resident = Resident::prepare();

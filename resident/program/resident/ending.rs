@@ -134,6 +134,8 @@ impl Resident {
                 }
                 Outcome::Exited { code }
             }
+            // Whoever ends the whole sandbox may have signalled the command besides the resident.
+            (None, Some(Status::Signaled(_))) if self.is_ending() => Outcome::SandboxLost,
             (None, Some(Status::Signaled(number))) => {
                 let killed = i32::from(number) == number::KILL;
                 let cause = if killed && self.memory_ran_out(id) {
@@ -148,6 +150,11 @@ impl Resident {
                 cause: SignalCause::Unknown,
             },
         }
+    }
+
+    fn is_ending(&mut self) -> bool {
+        self.read_signals();
+        self.shutdown.is_some()
     }
 
     /// Whether the kernel has killed for lack of memory since the job's start.
@@ -234,12 +241,19 @@ impl Resident {
         );
     }
 
-    pub(super) fn handle_signals(&mut self) {
+    /// Sees whether the resident itself is to end. That children are to be reaped is done later.
+    pub(super) fn read_signals(&mut self) {
         while let Some(signal) = self.signals.next() {
-            if signal != number::CHILD {
+            if signal == number::CHILD {
+                self.reaping_due = true;
+            } else {
                 self.begin_shutdown(None);
             }
         }
+    }
+
+    pub(super) fn reap_children(&mut self) {
+        self.reaping_due = false;
         loop {
             match reap(true) {
                 Reaped::Child {

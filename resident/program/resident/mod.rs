@@ -96,6 +96,8 @@ pub(crate) struct Resident {
     spares: VecDeque<Supervisor>,
     last_start: Instant,
     no_spare_before: Instant,
+    /// Whether a child has ended since the last look.
+    reaping_due: bool,
     timers: BTreeSet<(Instant, Timer)>,
     idle_since: Option<Instant>,
     kills: Option<KillCounter>,
@@ -159,6 +161,7 @@ impl Resident {
             spares: VecDeque::new(),
             last_start: Instant::now(),
             no_spare_before: Instant::now(),
+            reaping_due: false,
             timers: BTreeSet::new(),
             idle_since: None,
             kills,
@@ -182,6 +185,10 @@ impl Resident {
             for ready in ready {
                 self.handle(ready);
             }
+            if self.reaping_due {
+                self.reap_children();
+            }
+            self.go_on_with_shutdown();
             self.handle_timers();
             self.flush();
         }
@@ -208,7 +215,7 @@ impl Resident {
     fn handle(&mut self, ready: Ready) {
         match Token::from_number(ready.token) {
             Some(Token::Listener) => self.accept(),
-            Some(Token::Signals) => self.handle_signals(),
+            Some(Token::Signals) => self.read_signals(),
             Some(Token::Leash) => {
                 if let Some(leash) = self.setting.leash.take() {
                     self.epoll.remove(&leash);
