@@ -188,6 +188,7 @@ fn a_command_that_is_signalled_with_the_resident_was_lost_with_it() {
         quiet(Process::new("kill").args(both)).status().unwrap();
         let ran = client.finish(job, 0, Instant::now());
         assert_eq!(ran.ending.outcome, Outcome::SandboxLost);
+        eventually("the end", || !is_alive(pid));
     }
 }
 
