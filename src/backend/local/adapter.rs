@@ -423,7 +423,10 @@ impl LocalBackend {
         }
         let directory = sandbox.directory.join("resident");
         let started = match self.0.binary.get_or_init(Binary::find) {
-            Ok(binary) => Residence::start(binary, &directory, &self.0.ground.environment).await,
+            Ok(binary) => {
+                let ground = &self.0.ground;
+                Residence::start(binary, &directory, &ground.environment, &ground.guard).await
+            }
             Err(error) => Err(error.clone()),
         };
         match started {

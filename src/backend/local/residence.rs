@@ -24,6 +24,7 @@ use tokio::{
 
 use super::{
     environment::Environment,
+    guard::{Guard, Held},
     process_table::{self, Process},
 };
 use crate::{
@@ -51,6 +52,8 @@ pub(super) struct Residence {
     directory: PathBuf,
     /// When this is closed, by whatever ends this process, the resident ends with everything that it runs.
     leash: Mutex<Option<ChildStdin>>,
+    /// Until it has ended, the guard answers for it.
+    held: Mutex<Option<Held>>,
 }
 
 impl Residence {
@@ -59,8 +62,9 @@ impl Residence {
         binary: &Binary,
         directory: &Path,
         environment: &Environment,
+        guard: &Guard,
     ) -> Result<Self, Error> {
-        let started = start(binary, directory, environment).await;
+        let started = start(binary, directory, environment, guard).await;
         if started.is_err() {
             // What could not be removed is told with the failure of the whole opening.
             let _ = remove_tree(directory);
@@ -87,6 +91,9 @@ impl Residence {
     pub(super) async fn end(&self) -> Result<(), Error> {
         let ended = self.resident.shut_down(END).await;
         drop(self.leash.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if ended.is_ok() {
+            drop(self.held.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
         ended.map_err(|error| {
             let directory = self.directory.to_string_lossy();
             let message =
@@ -97,7 +104,22 @@ impl Residence {
     }
 }
 
-async fn start(binary: &Binary, directory: &Path, environment: &Environment) -> Result<Residence, Error> {
+/// What could not be ended is left to the guard.
+impl Drop for Residence {
+    fn drop(&mut self) {
+        let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(held) = held {
+            held.abandon();
+        }
+    }
+}
+
+async fn start(
+    binary: &Binary,
+    directory: &Path,
+    environment: &Environment,
+    guard: &Guard,
+) -> Result<Residence, Error> {
     let failed = |error: io::Error| {
         let shown = directory.to_string_lossy();
         let message = format!("failed to start a resident in {shown}: {error}");
@@ -143,10 +165,16 @@ async fn start(binary: &Binary, directory: &Path, environment: &Environment) -> 
         socket: directory.join("socket"),
         secret: Secret::new(secret),
     };
+    let resident = Resident::new(dial, Settings::default());
+    let welcome = resident
+        .reach()
+        .await
+        .map_err(|error| failed(io::Error::other(error)))?;
     Ok(Residence {
-        resident: Resident::new(dial, Settings::default()),
+        resident,
         directory: directory.to_owned(),
         leash: Mutex::new(leash),
+        held: Mutex::new(Some(guard.hold(format!("@{}", welcome.pid)))),
     })
 }
 
