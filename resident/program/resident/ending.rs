@@ -7,7 +7,8 @@ use super::{
     Resident, Timer,
     job::{End, Phase},
     output::QUIET,
-    start::{SPARE_FAILED, failed},
+    spares::SPARE_FAILED,
+    start::failed,
 };
 use crate::{
     supervisor::{Failure, Force, Report, descendants},

@@ -8,6 +8,7 @@ mod job;
 mod memory_limit;
 mod output;
 mod requests;
+mod spares;
 mod spool;
 mod start;
 mod token;
@@ -206,7 +207,7 @@ impl Resident {
             .first()
             .map(|(at, _)| at.saturating_duration_since(Instant::now()));
         if self.lacks_spares() {
-            Some(next.unwrap_or(start::SPARE_PAUSE).min(start::SPARE_PAUSE))
+            Some(next.unwrap_or(spares::SPARE_PAUSE).min(spares::SPARE_PAUSE))
         } else {
             next
         }
