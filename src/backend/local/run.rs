@@ -130,6 +130,7 @@ impl Preparation {
             shell,
             environment,
             guard,
+            umask: _,
         } = self.ground;
         let launch = Launch {
             command,
