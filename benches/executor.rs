@@ -212,7 +212,7 @@ fn codec(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("wire");
     group.throughput(Throughput::Bytes(PIECE as u64));
     group.bench_function("encode", |bencher| {
-        bencher.iter(|| frame(&black_box(&reply).encode()))
+        bencher.iter(|| frame(&black_box(&reply).encode()));
     });
     group.bench_function("decode", |bencher| {
         bencher.iter(|| {
