@@ -171,7 +171,7 @@ mod tests {
         assert!(sleeper.try_wait().unwrap().is_none());
         // As a killed process does: the sending ends go without a word.
         for mut kept in kept {
-            kept.0 = None;
+            drop(kept.0.take());
         }
         drop(keeper);
         let start = Instant::now();
