@@ -66,11 +66,8 @@ async fn understand(walk: &mut Walk<'_>, answer: &Value) {
         [] => "no capability".to_owned(),
         names => names.join(", "),
     };
-    walk.note(format!(
-        "{} {}, declares {declared}",
-        word("name"),
-        word("version")
-    ));
+    let who = format!("{} {}", word("name"), word("version"));
+    walk.note(format!("{}, declares {declared}", who.trim_end()));
     check_declared(walk);
     if answer["protocol"]
         .as_str()
