@@ -2,12 +2,14 @@
 
 use std::{collections::BTreeSet, fs};
 
-use super::{between, pages};
+use super::{Page, between, docs, file, pages};
 
 #[test]
 fn links_lead_somewhere_and_the_summary_lists_every_page() {
     let mut listed = BTreeSet::new();
-    for page in pages() {
+    let path = docs().join("../README.md");
+    let text = file("README.md");
+    for page in pages().into_iter().chain([Page { path, text }]) {
         for link in between(&page.prose(), "](", ")") {
             if link.starts_with("http") {
                 continue;

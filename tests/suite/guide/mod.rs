@@ -67,7 +67,8 @@ fn pages() -> Vec<Page> {
 
 impl Page {
     fn name(&self) -> String {
-        self.path.strip_prefix(docs()).unwrap().display().to_string()
+        let inside = self.path.strip_prefix(docs());
+        inside.unwrap_or(&self.path).display().to_string()
     }
 
     fn blocks(&self) -> Vec<Block> {
