@@ -194,10 +194,10 @@ fn a_command_line_that_cannot_be_used_is_2() {
         (&["exec", "--env", "A", "-c", "true"], "no name and value"),
         (&["exec", "--backend", "moon", "-c", "true"], "there is: local"),
         (&["exec", "--", ""], "command.argv[0]"),
-        (&["adapter", "--backend", "moon"], "there is: local (native)"),
+        (&["adapter", "--backend", "moon"], "there is: local"),
         (
             &["adapter", "--backend", "local", "--mode", "magic"],
-            "there is: local (native)",
+            "there are: resident, native",
         ),
         (&["adapter"], "--backend"),
         (&["no-such-subcommand"], "unrecognized"),

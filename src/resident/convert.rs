@@ -48,7 +48,7 @@ pub(super) fn outcome(outcome: wire::Outcome) -> Result<Outcome, Error> {
 }
 
 fn arguments_too_long(message: &str) -> Error {
-    Error::new(ErrorKind::LimitExceeded, "command", message)
+    Error::new(ErrorKind::InvalidArgument, "command", message)
         .with_fix("send what is long as a file or as input of the command")
 }
 

@@ -420,21 +420,37 @@ async fn bytes_of_input_go_with_the_start_or_in_pieces_when_they_are_many() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resident_that_lets_a_deadline_pass_is_not_waited_for() {
-    let mut run = run(
-        Stdin::None,
-        vec![],
-        Start {
-            deadline_ms: 1000,
-            ..start()
-        },
-    );
+async fn a_resident_that_is_frozen_when_a_deadline_passes_is_not_waited_for() {
+    let mut run = run(Stdin::None, vec![], deadline());
     let mut peer = run.connection().await;
     peer.accept().await;
+    let finished = run.outcome.await.unwrap().unwrap();
+    assert_eq!(finished.outcome, Outcome::TimedOut);
+    assert_eq!(finished.notices.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resident_that_answers_and_lets_a_deadline_pass_is_not_waited_for_in_the_end() {
+    let mut run = run(Stdin::None, vec![], deadline());
+    let mut peer = run.connection().await;
+    peer.accept().await;
+    for _ in 0..2 {
+        match peer.next().await {
+            Request::Ping { call } => peer.say(Reply::Pong { call }).await,
+            other => panic!("{other:?}"),
+        }
+    }
     assert_eq!(
         run.outcome.await.unwrap().unwrap().outcome,
         Outcome::TransportLost
     );
+}
+
+fn deadline() -> Start {
+    Start {
+        deadline_ms: 1000,
+        ..start()
+    }
 }
 
 #[tokio::test(start_paused = true)]

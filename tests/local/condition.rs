@@ -242,7 +242,7 @@ async fn a_full_disk_is_seen_by_one_adapter_and_is_gone_when_that_is_killed() {
         data: b"x".repeat(bytes).into(),
     };
     full.call::<WriteFile>(&write("small", 100), SOON).await.unwrap();
-    let refused = full.call::<WriteFile>(&write("small", 1 << 20), SOON).await;
+    let refused = full.call::<WriteFile>(&write("small", 4 << 20), SOON).await;
     assert_eq!(
         refused.unwrap_err().refusal().unwrap().kind(),
         ErrorKind::LimitExceeded

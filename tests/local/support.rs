@@ -131,7 +131,9 @@ pub(crate) async fn connect(scratch: &Path, environment: &[(&str, &str)]) -> (Ar
         .map(|(name, value)| (name.into(), value.into()));
     let launch = Launch {
         program: env!("CARGO_BIN_EXE_herm").into(),
-        arguments: ["adapter", "--backend", "local"].map(Into::into).into(),
+        arguments: ["adapter", "--backend", "local", "--mode", "native"]
+            .map(Into::into)
+            .into(),
         environment: [("PATH".into(), path)].into_iter().chain(own).collect(),
         directory: None,
     };

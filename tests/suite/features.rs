@@ -40,7 +40,7 @@ fn a_folder_of_features_is_a_contract() {
         .run("explain EXIT-001 --features contract", &[])
         .code(0)
         .stdout(contains("A success is told"));
-    place.run("run --features contract", &[]).code(0);
+    place.run("run --subject local --features contract", &[]).code(0);
     let report = place.report();
     assert_eq!(
         (

@@ -1,8 +1,12 @@
 //! What ends our commands when this process is killed and cannot.
 //!
 //! A process that gets SIGKILL takes nothing with it. So a small shell script stands by, in a session of its own: it
-//! reads the groups and directories that we hold, one a line, and when its input ends, which the system sees to however
-//! we end, it kills the groups and removes the directories that are still held. In an orderly end none is.
+//! reads the groups, residents and directories that we hold, one a line, and when its input ends, which the system sees
+//! to however we end, it kills the groups, sees to the end of the residents, and removes the directories that are still
+//! held. In an orderly end none is.
+//!
+//! A resident ends by itself when we do, with everything that it runs, unless it is held; so it is let go on, and killed
+//! only when it does not end.
 
 use std::{
     ffi::OsString,
@@ -18,7 +22,8 @@ use tokio::{io::AsyncWriteExt as _, process::Command, sync::mpsc, task::JoinHand
 
 use super::log;
 
-/// Reads `+ITEM` and `-ITEM`; an item is a directory, which begins with `/`, or the number of a process group.
+/// Reads `+ITEM` and `-ITEM`; an item is a directory, which begins with `/`, a resident, which is `@` and the number of its
+/// process, or the number of a process group.
 const SCRIPT: &str = r#"
 while IFS= read -r line; do
     item=${line#?}
@@ -27,7 +32,15 @@ while IFS= read -r line; do
         -*) for held do shift; [ "$held" = "$item" ] || set -- "$@" "$held"; done ;;
     esac
 done
-for item do case $item in /*) ;; *) kill -s KILL -- "-$item" ;; esac; done
+for item do case $item in /*) ;; @*) kill -s CONT -- "${item#@}" ;; *) kill -s KILL -- "-$item" ;; esac; done
+for item do
+    case $item in
+        @*)
+            tries=0
+            while kill -s 0 -- "${item#@}" && [ "$tries" -lt 50 ]; do tries=$((tries + 1)); sleep 0.1; done
+            kill -s KILL -- "${item#@}" ;;
+    esac
+done
 for item do
     case $item in
         /*) rm -rf -- "$item" || { chmod -R u+rwx -- "$item"; rm -rf -- "$item"; } ;;
@@ -62,7 +75,8 @@ enum State {
 pub(super) struct Held(Option<(Lines, Vec<u8>)>);
 
 impl Guard {
-    /// Holds a directory, by its absolute path, or a process group, by its number. A path with a newline is not held.
+    /// Holds a directory, by its absolute path, a process group, by its number, or a resident, by `@` and the number of its
+    /// process. A path with a newline is not held.
     pub(super) fn hold(&self, item: impl Into<OsString>) -> Held {
         let item = item.into().into_vec();
         let mut state = self.lock();

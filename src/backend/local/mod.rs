@@ -13,6 +13,7 @@ mod environment;
 mod group;
 mod guard;
 mod input;
+mod kept;
 mod launch;
 mod leader;
 mod log;
@@ -31,4 +32,5 @@ mod survivors;
 
 pub use adapter::LocalBackend;
 pub use declaration::{BACKEND, declaration};
+pub use kept::STATE;
 pub use mode::Mode;
