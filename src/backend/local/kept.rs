@@ -243,7 +243,9 @@ fn private_directory(directory: &Path) -> Result<(), Error> {
     }
     let metadata = fs::symlink_metadata(directory).map_err(failed)?;
     let own = rustix::process::geteuid().as_raw();
-    if metadata.is_dir() && metadata.uid() == own && metadata.mode() & 0o077 == 0 {
+    #[expect(clippy::verbose_bit_mask, reason = "permission bits are read as a mask")]
+    let is_private = metadata.mode() & 0o077 == 0;
+    if metadata.is_dir() && metadata.uid() == own && is_private {
         return Ok(());
     }
     let shown = directory.to_string_lossy();
