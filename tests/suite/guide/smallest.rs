@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{docs, page};
+use super::docs;
 use crate::support::Place;
 
 #[test]
@@ -28,17 +28,6 @@ fn the_smallest_adapter_keeps_all_that_can_be_tested_of_it() {
         assert!(seen.contains("does not offer"), "{row}");
     }
     assert_eq!((count("failed"), count("error")), (0, 0), "{rows:#?}");
-    let said = format!(
-        "{} requirements: {} passed, {} unsupported, {} inconclusive",
-        rows.len(),
-        count("passed"),
-        count("unsupported"),
-        count("inconclusive")
-    );
-    let process = page("adapter/process.md").text;
-    assert!(
-        process.contains(&said),
-        "process.md does not say what comes out: {said}"
-    );
+    assert!(count("inconclusive") > 0, "process.md tells of some");
     place.run(run, &[]).code(0);
 }
