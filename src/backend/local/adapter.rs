@@ -91,6 +91,7 @@ impl LocalBackend {
                 shell,
                 environment,
                 guard: Arc::default(),
+                umask: environment::umask(),
             },
             place: Mutex::new(Place {
                 run: String::new(),

@@ -243,9 +243,7 @@ fn private_directory(directory: &Path) -> Result<(), Error> {
     }
     let metadata = fs::symlink_metadata(directory).map_err(failed)?;
     let own = rustix::process::geteuid().as_raw();
-    #[expect(clippy::verbose_bit_mask, reason = "permission bits are read as a mask")]
-    let is_private = metadata.mode() & 0o077 == 0;
-    if metadata.is_dir() && metadata.uid() == own && is_private {
+    if metadata.is_dir() && metadata.uid() == own && metadata.mode().trailing_zeros() >= 6 {
         return Ok(());
     }
     let shown = directory.to_string_lossy();
