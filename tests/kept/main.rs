@@ -50,9 +50,10 @@ fn a_job_is_read_whole_by_readers_that_are_killed_at_any_moment() {
     assert_eq!(waited.code, Some(7), "{waited:?}");
     let from = seen.len().to_string();
     seen.extend(kept.herm(&["jobs", "k", "output", job, "--from", &from]).stdout);
-    let expected: String = (0..lines)
+    let expected = (0..lines)
         .map(|i| format!("line {i} of a job that counts\n"))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     assert!(
         seen == expected.as_bytes(),
         "{} bytes of {}",
