@@ -346,3 +346,29 @@ async fn what_still_holds_is_undone_at_the_end() {
     // The manifest itself.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn what_a_killed_adapter_had_open_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let place = runtime.block_on(async {
+        let adapter = adapter(folder.path(), HEAD).await;
+        let closed = open(&adapter).await.unwrap().sandbox;
+        let open = open(&adapter).await.unwrap().sandbox;
+        let params = CloseParams {
+            sandbox: closed,
+            how: CloseHow::Destroy,
+        };
+        assert!(adapter.close(params).await.unwrap().existed);
+        // As a killed process does: it says nothing any more.
+        std::mem::forget(adapter);
+        folder.path().join(format!("run-1-{open}"))
+    });
+    assert!(place.exists());
+    drop(runtime);
+    let start = std::time::Instant::now();
+    while place.exists() && start.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!place.exists());
+}
