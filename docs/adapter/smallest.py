@@ -101,13 +101,19 @@ class Exec:
     def run(self):
         accepted = time.monotonic()
         send({"method": "exec.started", "params": {"exec": self.id}})
-        # A session of its own, so that everything of it can be ended at once.
-        self.process = subprocess.Popen(["sh", "-c", "--", self.text], cwd=self.directory, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-                                        env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.directory})
         # Should we be killed ourselves, this one reads the end of its input, and ends the command in our place.
-        watch = subprocess.Popen(["sh", "-c", 'read _ || { kill -s KILL -- "-$1"; rm -rf -- "$2"; }', "sh", str(self.process.pid), self.directory],
+        watch = subprocess.Popen(["sh", "-c", 'read group; read _ || { kill -s KILL -- "-$group"; rm -rf -- "$1"; }', "sh", self.directory],
                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        # A session of its own, so that everything of it can be ended at once.
+        try:
+            self.process = subprocess.Popen(["sh", "-c", "--", self.text], cwd=self.directory, stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                                            env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.directory})
+        except OSError:
+            watch.communicate(b"\n\n")     # it never began: there is nothing to watch
+            raise
+        watch.stdin.write(b"%d\n" % self.process.pid)
+        watch.stdin.flush()
         if self.lost:
             self.end()
         told = {"gaps": []}
