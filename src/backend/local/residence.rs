@@ -1,6 +1,7 @@
 //! A resident of a sandbox of this machine: how it is started, reached and ended.
 
 use std::{
+    env,
     ffi::OsStr,
     fs::{self, DirBuilder},
     io,
@@ -29,7 +30,7 @@ use super::{
 };
 use crate::{
     files::remove_tree,
-    resident::{Binary, Channel, Dial, DialError, Resident, Secret, Settings, place},
+    resident::{Binary, Channel, Dial, DialError, OVERRIDE, Resident, Secret, Settings, place},
 };
 
 /// How long a resident may take to listen.
@@ -37,6 +38,9 @@ const START: Duration = Duration::from_secs(10);
 
 /// How long it may take to end everything.
 const END: Duration = Duration::from_secs(10);
+
+/// Characters of what one that did not start has said that are told.
+const SAID: usize = 500;
 
 /// The variable that hands the secret over; the resident takes it out of what commands see.
 const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
@@ -123,8 +127,13 @@ async fn start(
     let failed = |error: io::Error| {
         let shown = directory.to_string_lossy();
         let message = format!("failed to start a resident in {shown}: {error}");
-        Error::new(ErrorKind::Unavailable, shown.clone(), message)
-            .with_fix("free space there, mount it so that programs may run, or use the native mode")
+        Error::new(ErrorKind::Unavailable, shown.clone(), message).with_fix(
+            if env::var_os(OVERRIDE).is_some_and(|path| !path.is_empty()) {
+                format!("see whether {OVERRIDE} names a resident, or unset it")
+            } else {
+                "free space there, mount it so that programs may run, or use the native mode".to_owned()
+            },
+        )
     };
     let (binary, home) = (binary.clone(), directory.to_owned());
     let placed = tokio::task::spawn_blocking(move || {
@@ -159,7 +168,13 @@ async fn start(
     };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(io::Error::other(said.trim().to_owned())));
+        let said: String = said.trim().chars().take(SAID).collect();
+        let why = if said.is_empty() {
+            format!("it ended with {}", output.status)
+        } else {
+            said
+        };
+        return Err(failed(io::Error::other(why)));
     }
     let dial = SocketDial {
         socket: directory.join("socket"),

@@ -156,7 +156,10 @@ async fn a_ledger_has_one_item_a_line_of_each_command() {
         kind: kind.into(),
         id,
     };
-    let containers = [item("container", "  two  ".into()), item("container", "run-1".into())];
+    let containers = [
+        item("container", "  two  ".into()),
+        item("container", "run-1".into()),
+    ];
     assert_eq!(adapter.ledger().await.unwrap().items, containers);
     let sandbox = open(&adapter).await.unwrap().sandbox;
     let path = folder.path().join(format!("run-1-{sandbox}"));
