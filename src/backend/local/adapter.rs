@@ -425,7 +425,8 @@ impl LocalBackend {
         let started = match self.0.binary.get_or_init(Binary::find) {
             Ok(binary) => {
                 let ground = &self.0.ground;
-                Residence::start(binary, &directory, &ground.environment, &ground.guard).await
+                let work = Sandbox::own_work(&sandbox.directory);
+                Residence::start(binary, (&directory, &work), &ground.environment, &ground.guard).await
             }
             Err(error) => Err(error.clone()),
         };

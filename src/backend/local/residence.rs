@@ -27,6 +27,7 @@ use super::{
     environment::Environment,
     guard::{Guard, Held},
     process_table::{self, Process},
+    traces::Traces,
 };
 use crate::{
     files::remove_tree,
@@ -52,6 +53,8 @@ const SECRET: usize = 32;
 #[derive(Debug)]
 pub(super) struct Residence {
     pub(super) resident: Resident,
+    /// By what is known what it leaves when it is lost.
+    pub(super) traces: Traces,
     /// Where it has its socket and its spools.
     directory: PathBuf,
     /// When this is closed, by whatever ends this process, the resident ends with everything that it runs.
@@ -61,14 +64,15 @@ pub(super) struct Residence {
 }
 
 impl Residence {
-    /// Starts a resident in a directory that is made for it. A failure leaves nothing.
+    /// Starts a resident in a directory that is made for it, beside the sandbox's working directory. A failure leaves
+    /// nothing.
     pub(super) async fn start(
         binary: &Binary,
-        directory: &Path,
+        (directory, work): (&Path, &Path),
         environment: &Environment,
         guard: &Guard,
     ) -> Result<Self, Error> {
-        let started = start(binary, directory, environment, guard).await;
+        let started = start(binary, (directory, work), environment, guard).await;
         if started.is_err() {
             // What could not be removed is told with the failure of the whole opening.
             let _ = remove_tree(directory);
@@ -120,7 +124,7 @@ impl Drop for Residence {
 
 async fn start(
     binary: &Binary,
-    directory: &Path,
+    (directory, work): (&Path, &Path),
     environment: &Environment,
     guard: &Guard,
 ) -> Result<Residence, Error> {
@@ -135,12 +139,14 @@ async fn start(
             },
         )
     };
-    let (binary, home) = (binary.clone(), directory.to_owned());
+    let (binary, home, work) = (binary.clone(), directory.to_owned(), work.to_owned());
     let placed = tokio::task::spawn_blocking(move || {
         DirBuilder::new().mode(0o700).create(&home)?;
-        place(&binary, &home)
+        let program = place(&binary, &home)?;
+        let traces = Traces::of(program.clone(), &work);
+        Ok((program, traces))
     });
-    let program = placed.await.map_err(io::Error::other).flatten().map_err(failed)?;
+    let (program, traces) = placed.await.map_err(io::Error::other).flatten().map_err(failed)?;
     let mut secret = [0; SECRET];
     getrandom::fill(&mut secret).map_err(|error| failed(io::Error::other(error.to_string())))?;
     let mut child = Command::new(&program)
@@ -187,6 +193,7 @@ async fn start(
         .map_err(|error| failed(io::Error::other(error)))?;
     Ok(Residence {
         resident,
+        traces,
         directory: directory.to_owned(),
         leash: Mutex::new(leash),
         held: Mutex::new(Some(guard.hold(format!("@{}", welcome.pid)))),
