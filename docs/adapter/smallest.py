@@ -101,10 +101,19 @@ class Exec:
     def run(self):
         accepted = time.monotonic()
         send({"method": "exec.started", "params": {"exec": self.id}})
+        # Should we be killed ourselves, this one reads the end of its input, and ends the command in our place.
+        watch = subprocess.Popen(["sh", "-c", 'read group; read _ || { kill -s KILL -- "-$group"; rm -rf -- "$1"; }', "sh", self.directory],
+                                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         # A session of its own, so that everything of it can be ended at once.
-        self.process = subprocess.Popen(["sh", "-c", "--", self.text], cwd=self.directory, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-                                        env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.directory})
+        try:
+            self.process = subprocess.Popen(["sh", "-c", "--", self.text], cwd=self.directory, stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                                            env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.directory})
+        except OSError:
+            watch.communicate(b"\n\n")     # it never began: there is nothing to watch
+            raise
+        watch.stdin.write(b"%d\n" % self.process.pid)
+        watch.stdin.flush()
         if self.lost:
             self.end()
         told = {"gaps": []}
@@ -119,6 +128,7 @@ class Exec:
             except subprocess.TimeoutExpired:
                 send({"method": "exec.alive", "params": {"exec": self.id}})
         self.end()      # what it has left running ends with it: the choice left_behind = end
+        watch.communicate(b"\n")
         for pump in pumps:
             while pump.is_alive():
                 pump.join(self.alive)
@@ -168,7 +178,9 @@ def close_sandbox(params):
 
 def run(params):
     one = Exec(params, sandbox_of(params))
-    running[one.id] = one
+    with lock:
+        if running.setdefault(one.id, one) is not one:
+            raise Refusal(-32602, f"the exec {one.id} still runs", kind="invalid_argument", resource="exec", fix="choose another name")
     try:
         return one.run()
     finally:
@@ -206,7 +218,15 @@ def receive(line):
         running[message["params"]["exec"]].grant(message["params"]["bytes"])
 
 
-for line in iter(lambda: sys.stdin.buffer.readline(), b""):
-    receive(line)
-for name in list(sandboxes):    # the end of our input: nothing stays behind
-    close_sandbox({"sandbox": name})
+def stop(*_):
+    sys.exit()
+
+
+signal.signal(signal.SIGTERM, stop)
+signal.signal(signal.SIGINT, stop)
+try:
+    for line in iter(sys.stdin.buffer.readline, b""):
+        receive(line)
+finally:        # the end of our input, or a signal: nothing stays behind
+    for name in list(sandboxes):
+        close_sandbox({"sandbox": name})

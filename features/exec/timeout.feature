@@ -25,6 +25,21 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     And the beat has stopped
     And the sandbox still runs commands
 
+  @id:TIMEOUT-004 @must @since:0.1 @profile:core @needs:timeout,kill_scope=tree @mutant:kills-only-the-process-group
+  Scenario Outline: A worker that left the process group dies with its command
+    Descendants that called setsid survived the kill (https://github.com/NousResearch/hermes-agent/pull/94187).
+    Given an open sandbox
+    When a command starts <a worker> that keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped
+    And the sandbox still runs commands
+
+    Examples:
+      | a worker                                       |
+      | a worker in a session of its own               |
+      | a worker whose parents have all ended          |
+      | a worker without the variables of its command  |
+
   @id:TIMEOUT-005 @must @since:0.1 @profile:core @needs:timeout @mutant:deadline-ends-only-the-shell @mutant:deadline-ends-only-the-call
   Scenario: What a command runs in the background dies with it
     On a deadline only the client was killed, and the tree ran on until no process could be started (https://github.com/NousResearch/hermes-agent/issues/84967).

@@ -109,6 +109,7 @@ fn serve_in_background(
         environment,
         cwd: "/".into(),
         directory: Some(home.path.clone()),
+        bash: None,
         first_to_go: false,
     };
     let setting = Setting {

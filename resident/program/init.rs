@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         environment,
         cwd,
         directory: home.as_ref().map(|home| home.path.clone()),
+        bash: None,
         first_to_go: true,
     };
     let dial = arguments.dial.clone();

@@ -10,6 +10,10 @@ mod serve;
 mod session;
 mod settings;
 mod supervisor;
+#[expect(
+    unsafe_code,
+    reason = "the one place that calls the C library, behind functions that are safe to call"
+)]
 mod system;
 #[path = "../src/wire/mod.rs"]
 #[cfg_attr(

@@ -60,10 +60,6 @@ fn sixteen_starts_at_once_make_one() {
         .map(|_| resident.client().welcome.unwrap().instance)
         .collect();
     assert!(instances.iter().all(|instance| *instance == instances[0]));
-    let text = format!("pgrep -f 'daemon {}' | wc -l", resident.directory().display());
-    let count = resident.client().shell(&text).out();
-    // The daemon, and the shell that asks, whose text has the same words.
-    assert!(count.trim().parse::<u32>().unwrap() <= 3, "{count}");
 }
 
 #[test]
@@ -175,6 +171,27 @@ fn a_term_ends_everything() {
     eventually("the end", || !is_alive(pid) && !is_alive(command));
 }
 
+/// Whoever stops a sandbox may signal everything in it at once.
+#[test]
+fn a_command_that_is_signalled_with_the_resident_was_lost_with_it() {
+    for _ in 0..10 {
+        let resident = Resident::start();
+        let mut client = resident.client();
+        let pid = client.welcome.as_ref().unwrap().pid;
+        let job = client.start(Start {
+            attach: Some(PLENTY),
+            ..shell("sleep 100")
+        });
+        let command = client.list()[0].pid;
+        let both = [pid.to_string(), command.to_string()];
+        // The command may be gone before its turn has come.
+        quiet(Process::new("kill").args(both)).status().unwrap();
+        let ran = client.finish(job, 0, Instant::now());
+        assert_eq!(ran.ending.outcome, Outcome::SandboxLost);
+        eventually("the end", || !is_alive(pid));
+    }
+}
+
 #[test]
 fn a_channel_starts_the_daemon_and_is_ready_at_once() {
     let resident = Resident::prepare();
@@ -243,7 +260,7 @@ fn next(from: &mut impl std::io::Read, deframer: &mut Deframer) -> Reply {
     }
 }
 
-/// Over a channel of lines that loses every seventh, in both directions.
+/// Over a channel of lines that loses one in seven, in both directions.
 #[test]
 fn a_channel_of_lines_loses_nothing() {
     let resident = Resident::start();
@@ -257,11 +274,12 @@ fn a_channel_of_lines_loses_nothing() {
     let (mut to, mut from) = (channel.stdin.take().unwrap(), channel.stdout.take().unwrap());
     let (mut sender, mut receiver, mut deframer) =
         (Sender::default(), Receiver::default(), Deframer::default());
-    let mut count = 0;
+    // At random: a loss in a fixed rhythm could hit the same line each time it is sent again.
+    let mut state = 7_u64;
     let mut lossy = move |lines: &str| -> String {
         let kept = lines.split_inclusive('\n').filter(|_| {
-            count += 1;
-            count % 7 != 0
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            !(state >> 33).is_multiple_of(7)
         });
         kept.collect()
     };
@@ -383,10 +401,12 @@ fn many_short_execs_leave_nothing_behind() {
         }
     };
     rounds(&mut client, 200);
+    std::thread::sleep(Duration::from_millis(500));
     let (descriptors, memory) = taken();
     rounds(&mut client, 2_000);
-    let (descriptors_after, memory_after) = taken();
-    assert_eq!(descriptors_after, descriptors);
+    // A supervisor that waits for the next exec takes a descriptor; there are as many again in a moment.
+    support::eventually("as many descriptors as before", || taken().0 == descriptors);
+    let (_, memory_after) = taken();
     assert!(
         memory_after <= memory + 256,
         "{memory} kB became {memory_after} kB"

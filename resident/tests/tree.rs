@@ -377,7 +377,7 @@ fn a_fork_bomb_dies() {
             deadline_ms: 5_000,
             ..shell("ls -d /proc/[0-9]* | wc -l")
         });
-        // Process 1, the supervisor, the shell, ls and wc.
-        assert!(left.out().trim().parse::<u32>().unwrap() <= 6, "{left:?}");
+        // Process 1, the supervisor and those that wait, the shell, ls and wc.
+        assert!(left.out().trim().parse::<u32>().unwrap() <= 10, "{left:?}");
     }
 }

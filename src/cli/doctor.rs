@@ -145,10 +145,8 @@ async fn look_at(subject: &Subject, scratch: &Path) -> Vec<Finding> {
     };
     match preflight(subject, &options).await {
         Ok((info, Some(preflight))) if preflight.problems.is_empty() => {
-            vec![Finding::good(format!(
-                "{} {} can be used",
-                info.name, info.version
-            ))]
+            let who = format!("{} {}", info.name, info.version);
+            vec![Finding::good(format!("{} can be used", who.trim_end()))]
         }
         Ok((info, Some(preflight))) => preflight
             .problems

@@ -11,6 +11,8 @@ mod exec;
 mod explain;
 mod fixtures;
 mod init;
+mod jobs;
+mod kept;
 mod list;
 mod prove;
 mod run;
@@ -46,6 +48,9 @@ enum Command {
     Prove(prove::Arguments),
     Bench(bench::Arguments),
     Exec(exec::Arguments),
+    Ps(kept::ListArguments),
+    Rm(kept::RemoveArguments),
+    Jobs(jobs::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
     Adapter(adapter::Arguments),
@@ -74,6 +79,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Prove(arguments) => prove::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Exec(arguments) => exec::run(arguments),
+        Command::Ps(arguments) => kept::list(&arguments),
+        Command::Rm(arguments) => kept::remove(&arguments),
+        Command::Jobs(arguments) => jobs::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Clean(arguments) => clean::run(arguments),
         Command::Adapter(arguments) => adapter::run(&arguments),

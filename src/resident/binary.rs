@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     io::{self, Read as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -101,12 +101,17 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// It cannot be written there.
 pub fn place(binary: &Binary, directory: &Path) -> io::Result<PathBuf> {
     let path = directory.join(binary.name());
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o500)
-        .open(&path)?;
+    // Its name tells its content, and it comes there under another name, so that one that is there is whole.
+    if fs::symlink_metadata(&path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == binary.bytes().len() as u64)
+    {
+        return Ok(path);
+    }
+    let mut file = tempfile::Builder::new()
+        .permissions(fs::Permissions::from_mode(0o500))
+        .tempfile_in(directory)?;
     file.write_all(binary.bytes())?;
+    file.persist(&path).map_err(|error| error.error)?;
     Ok(path)
 }
 

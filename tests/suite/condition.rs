@@ -52,13 +52,13 @@ fn a_condition_that_is_not_offered_is_inconclusive_and_named() {
         .run("run --only STALE-006,PREFLIGHT-007 --subject plain.toml", &[])
         .code(1);
     let report = place.report();
-    for (id, name) in [("STALE-006", "remove"), ("PREFLIGHT-007", "*.missing")] {
+    for (id, what) in [
+        ("STALE-006", "the condition remove"),
+        ("PREFLIGHT-007", "a condition whose name ends in .missing"),
+    ] {
         assert_eq!(verdict(&report, id), "inconclusive");
         let seen = row(&report, id)["detail"]["seen"].as_str().unwrap();
-        assert!(
-            seen.contains(&format!("does not offer the condition {name}")),
-            "{seen}"
-        );
+        assert!(seen.contains(&format!("does not offer {what}")), "{seen}");
     }
     place.becomes_clean();
 }

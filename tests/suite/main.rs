@@ -7,6 +7,7 @@ mod clean;
 mod condition;
 mod expectation;
 mod features;
+mod guide;
 mod init;
 mod input;
 mod kill;

@@ -218,3 +218,17 @@ fn the_schema_can_be_had() {
     let schema: Value = serde_json::from_slice(&seen.get_output().stdout).unwrap();
     assert_eq!(schema["title"], "herm manifest");
 }
+
+#[test]
+fn a_command_that_comes_out_otherwise_is_told_to_the_author_of_the_manifest() {
+    let place = place();
+    let broken = FOLDERS.replace(
+        "run = [\"{command}\"]",
+        "run = [\"sh\", \"-c\", \"exit 3\", \"{command}\"]",
+    );
+    place.write("tools/broken.toml", &broken);
+    let smoke = place.run("smoke --subject tools/broken.toml", &[]).code(1);
+    smoke
+        .stdout(contains("by the manifest's [open]"))
+        .stdout(contains("params.command.shell").not());
+}

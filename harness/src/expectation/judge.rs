@@ -50,7 +50,12 @@ impl Expectations {
             })
         };
         if let Some(entry) = holding.iter().find(|entry| entry.verdict == observed) {
-            return (Verdict::KnownFailure, noted(format!("known: {}", entry.why())));
+            // What could not be tested must not read like what was tested and failed.
+            let known = match entry.verdict {
+                Verdict::Failed => "known".to_owned(),
+                other => format!("known to be {}", verdict_label(other)),
+            };
+            return (Verdict::KnownFailure, noted(format!("{known}: {}", entry.why())));
         }
         let file = self.file.display();
         let expected = verdict_label(first.verdict);

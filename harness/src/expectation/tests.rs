@@ -164,10 +164,10 @@ fn every_verdict_meets_an_entry_as_documented() {
 #[test]
 fn an_entry_holds_only_in_its_environment() {
     let file = parse(FILE).unwrap();
-    assert_eq!(
-        file.judge("JOB-001", Verdict::Inconclusive, None, in_ci).0,
-        Verdict::KnownFailure
-    );
+    let (verdict, detail) = file.judge("JOB-001", Verdict::Inconclusive, None, in_ci);
+    assert_eq!(verdict, Verdict::KnownFailure);
+    let note = detail.and_then(|detail| detail.note).unwrap();
+    assert!(note.starts_with("known to be inconclusive: "), "{note}");
     assert_eq!(
         file.judge("JOB-001", Verdict::Passed, None, in_ci).0,
         Verdict::UnexpectedPass

@@ -14,6 +14,8 @@ const LIMITS: Limits = Limits {
     width: 400,
     lines: 30,
 };
+/// Characters of a version, a backend or a mode.
+const NAME: usize = 40;
 /// GitHub drops a summary above 1 MiB; what does not fit is counted, not lost in silence.
 const BUDGET: usize = 900 * 1024;
 
@@ -60,12 +62,14 @@ fn head(page: &mut String, subject: &SubjectReport) {
         SubjectResult::Broken => "💥",
         SubjectResult::Interrupted | SubjectResult::NothingRan => "⏭️",
     };
-    let _ = write!(
-        page,
-        "- {mark} **{}**: {}",
-        inline(&subject.label()),
-        subject.result.label()
-    );
+    let _ = write!(page, "- {mark} **{}**", inline(&subject.label()));
+    let info = &subject.info;
+    for part in [Some(&info.version), info.backend.as_ref(), info.mode.as_ref()] {
+        if let Some(part) = part.filter(|part| !part.is_empty()) {
+            let _ = write!(page, " {}", inline(&shorten(&visible(part), NAME)));
+        }
+    }
+    let _ = write!(page, ": {}", subject.result.label());
     if let Some(reason) = &subject.skipped {
         let _ = write!(page, ": {}", linked(reason));
     }

@@ -261,8 +261,12 @@ fn not_offered(name: &str) -> Failure {
         .and_then(|catalogue| Some(catalogue.conditions.get(name)?.explains.clone()))
         .map(|explains| format!(" ({explains})"))
         .unwrap_or_default();
+    let what = match name.strip_prefix("*.") {
+        Some(rest) => format!("a condition whose name ends in .{rest}"),
+        None => format!("the condition {name}{explained}"),
+    };
     Failure::inconclusive(format!(
-        "the subject does not offer the condition {name}{explained}; answer it to condition.list to have this tested"
+        "the subject does not offer {what}; to have this tested, bring it about in [conditions] of its manifest, or answer condition.list with it"
     ))
     .of_kind("condition")
 }

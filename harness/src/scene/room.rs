@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use herm_protocol::remove_tree::{Locked, remove_tree};
@@ -13,7 +14,9 @@ use super::Failure;
 /// and then goes on: who takes one name for the beginning of another takes what is not its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
-    /// The id of the run that the adapter is told.
+    /// The id of the run that the adapter is told: one of its own, since a ledger is that of a run, and others who work at the
+    /// same time make things and remove them. It begins with that of the whole run and a `-`, so that whoever looks for what
+    /// the whole run has left can find this, too.
     pub(crate) run: String,
     /// The folder for its temporary files.
     pub(crate) scratch: PathBuf,
@@ -29,11 +32,14 @@ pub(crate) struct Rooms {
 impl Rooms {
     /// Makes the folder of a scenario in the scratch folder of a run.
     pub(super) async fn make(scratch: &str, run: &str, name: &str) -> Result<Self, Failure> {
+        // As long as any other of them, so that none but the neighbour's begins with one that is another's.
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
         let folder = Path::new(scratch).join(name);
         make(&folder).await?;
+        let serial = SERIAL.fetch_add(1, Ordering::SeqCst);
         Ok(Self {
             folder,
-            run: run.into(),
+            run: format!("{run}-{serial:08x}"),
         })
     }
 

@@ -45,6 +45,10 @@ impl Case {
     }
 }
 
+/// What the author of a manifest does about a command that came out otherwise: the adapter is not theirs.
+const TRY_BY_HAND: &str = "make a sandbox by the manifest's [open], run this command in it by its [exec], both by hand, and see \
+                           what they say; change [exec], or what you declare, until it comes out as expected";
+
 /// An outcome.
 pub(super) fn exited(code: i32) -> Value {
     json!({"type": "exited", "code": code})
@@ -107,7 +111,7 @@ impl Walk<'_> {
             Ok(result) => result,
             Err(error) => {
                 let what = format!("exec.run was refused: {}", describe_error(&error));
-                self.complain(Complaint::new("refused", what, running.case.to_do).of_its_own());
+                self.complain(Complaint::new("refused", what, self.step(running.case.to_do)).of_its_own());
                 return None;
             }
         };
@@ -122,7 +126,7 @@ impl Walk<'_> {
                 describe(expected)
             );
             self.complain(
-                Complaint::new("outcome", what, running.case.to_do)
+                Complaint::new("outcome", what, self.step(running.case.to_do))
                     .at("result.outcome")
                     .of_its_own(),
             );
@@ -135,10 +139,15 @@ impl Walk<'_> {
             let seen = String::from_utf8_lossy(&seen.unwrap_or_default()).into_owned();
             if seen != *expected {
                 let what = format!("{stream} is {seen:?}; expected {expected:?}");
-                self.complain(Complaint::new("output", what, running.case.to_do).of_its_own());
+                self.complain(Complaint::new("output", what, self.step(running.case.to_do)).of_its_own());
             }
         }
         Some(at.saturating_duration_since(running.since))
+    }
+
+    /// The step that mends a command: that of an adapter's author, or of a manifest's.
+    fn step(&self, of_adapter: &'static str) -> &'static str {
+        if self.is_manifest { TRY_BY_HAND } else { of_adapter }
     }
 
     /// Asks for a case and waits for its end.

@@ -61,16 +61,14 @@ async fn understand(walk: &mut Walk<'_>, answer: &Value) {
     walk.choices = choices
         .filter_map(|(name, variant)| Some((name.clone(), variant.as_str()?.to_owned())))
         .collect();
+    walk.is_manifest = answer["mode"] == "manifest";
     let word = |name: &str| answer[name].as_str().unwrap_or("?").to_owned();
     let declared = match walk.capabilities.as_slice() {
         [] => "no capability".to_owned(),
         names => names.join(", "),
     };
-    walk.note(format!(
-        "{} {}, declares {declared}",
-        word("name"),
-        word("version")
-    ));
+    let who = format!("{} {}", word("name"), word("version"));
+    walk.note(format!("{}, declares {declared}", who.trim_end()));
     check_declared(walk);
     if answer["protocol"]
         .as_str()

@@ -43,6 +43,8 @@ pub(super) struct Walk<'a> {
     pub(super) choices: BTreeMap<String, String>,
     pub(super) sandbox: Option<String>,
     pub(super) workdir: Option<String>,
+    /// Whether our own adapter answers, for the commands of a manifest.
+    pub(super) is_manifest: bool,
     /// Whether a command was answered.
     pub(super) runs: bool,
     pub(super) exchanges: Vec<Exchange>,
@@ -64,6 +66,7 @@ impl<'a> Walk<'a> {
             choices: BTreeMap::new(),
             sandbox: None,
             workdir: None,
+            is_manifest: false,
             runs: false,
             exchanges: Vec::new(),
             redactor,

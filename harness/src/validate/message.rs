@@ -100,10 +100,17 @@ pub struct Read {
     pub advice: Vec<Advice>,
 }
 
+/// What was asked, and which part of its schema answers it.
+#[derive(Debug)]
+struct Asked {
+    method: String,
+    answer: Part,
+}
+
 /// Reads the lines of one connection.
 #[derive(Debug, Default)]
 pub struct MessageReader {
-    asked: HashMap<u64, String>,
+    asked: HashMap<u64, Asked>,
 }
 
 impl MessageReader {
@@ -119,7 +126,18 @@ impl MessageReader {
             if self.asked.len() >= REMEMBERED {
                 self.asked.clear();
             }
-            self.asked.insert(id, method.to_owned());
+            let detached = message
+                .get("params")
+                .is_some_and(|params| params["detach"] == true);
+            let asked = Asked {
+                method: method.to_owned(),
+                answer: if detached {
+                    Part::AnswerWhenDetached
+                } else {
+                    Part::Answer
+                },
+            };
+            self.asked.insert(id, asked);
         }
     }
 
@@ -167,9 +185,9 @@ impl MessageReader {
             return (Content::Nothing, "a message".into());
         }
         let id = self.id(message, error.is_some(), found);
-        let method = id.and_then(|id| self.asked.get(&id));
-        let name = match method {
-            Some(method) => format!("the answer to {method}"),
+        let asked = id.and_then(|id| self.asked.get(&id));
+        let name = match asked {
+            Some(asked) => format!("the answer to {}", asked.method),
             None => "an answer".into(),
         };
         if result.is_some() && error.is_some() {
@@ -185,8 +203,8 @@ impl MessageReader {
             }
             (result, None) => {
                 let result = result.cloned().unwrap_or_default();
-                if let Some(method) = method {
-                    schema.check(method, Part::Answer, &result, "result", found);
+                if let Some(asked) = asked {
+                    schema.check(&asked.method, asked.answer, &result, "result", found);
                 }
                 Ok(result)
             }

@@ -16,6 +16,8 @@ use crate::near_miss::{hint, near_miss};
 pub enum Part {
     /// The answer to a request.
     Answer,
+    /// The answer to a command that was to go on as a job.
+    AnswerWhenDetached,
     /// The parameters of a request or notification.
     Params,
 }
@@ -70,6 +72,7 @@ impl Schema {
     pub(super) fn check(&self, method: &str, part: Part, value: &Value, at: &str, found: &mut Found) {
         let key = match part {
             Part::Answer => "answer",
+            Part::AnswerWhenDetached => "answerWhenDetached",
             Part::Params => "params",
         };
         if let Some(schema) = self.document["messages"][method].get(key) {

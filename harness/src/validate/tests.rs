@@ -98,6 +98,20 @@ fn nothing_is_said_of_what_is_right() {
 }
 
 #[test]
+fn the_answer_to_a_command_that_goes_on_as_a_job_names_the_job() {
+    let mut reader = reader();
+    let request = json!({"jsonrpc": "2.0", "id": 30, "method": "exec.run", "params": {"detach": true}});
+    reader.sent(request.to_string().as_bytes());
+    let breaches = |result: Value| {
+        reader
+            .received(answer(30, &result).to_string().as_bytes())
+            .breaches
+    };
+    assert_eq!(breaches(json!({"job": "1"})), []);
+    assert_eq!(breaches(run_result())[0].path, "result.job");
+}
+
+#[test]
 fn each_mistake_is_told_with_its_path_what_was_expected_and_what_is_there() {
     let with = |path: &str, value: Value| {
         let mut result = run_result();

@@ -30,8 +30,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How long an adapter may take to end when it is asked to by a signal.
 const SIGNAL_GRACE: Duration = Duration::from_secs(2);
 
-/// How long what an adapter has left behind may take to end by itself: a watchdog of the adapter's own may be at work.
-const LEFT_GRACE: Duration = Duration::from_secs(2);
+/// How long what an adapter has left behind may take to end by itself: a watchdog of the adapter's own may be at work, and an
+/// engine takes its time to remove a container.
+const LEFT_GRACE: Duration = Duration::from_secs(4);
 
 /// The same for one that was asked to end by a signal.
 const SHORT_LEFT_GRACE: Duration = Duration::from_millis(500);

@@ -7,6 +7,7 @@ use super::{
     Resident, Timer,
     job::{End, Phase},
     output::QUIET,
+    spares::SPARE_FAILED,
     start::failed,
 };
 use crate::{
@@ -50,6 +51,7 @@ impl Resident {
                     self.tell_started(id);
                 }
                 Report::Failed(failure) => self.set_up_failed(id, failure),
+                Report::Free => return self.release_supervisor(id),
                 Report::Ended { status, force, gone } => self.command_ended(id, End { status, force, gone }),
             }
         }
@@ -133,6 +135,8 @@ impl Resident {
                 }
                 Outcome::Exited { code }
             }
+            // Whoever ends the whole sandbox may have signalled the command besides the resident.
+            (None, Some(Status::Signaled(_))) if self.is_ending() => Outcome::SandboxLost,
             (None, Some(Status::Signaled(number))) => {
                 let killed = i32::from(number) == number::KILL;
                 let cause = if killed && self.memory_ran_out(id) {
@@ -147,6 +151,11 @@ impl Resident {
                 cause: SignalCause::Unknown,
             },
         }
+    }
+
+    fn is_ending(&mut self) -> bool {
+        self.read_signals();
+        self.shutdown.is_some()
     }
 
     /// Whether the kernel has killed for lack of memory since the job's start.
@@ -233,12 +242,19 @@ impl Resident {
         );
     }
 
-    pub(super) fn handle_signals(&mut self) {
+    /// Sees whether the resident itself is to end. That children are to be reaped is done later.
+    pub(super) fn read_signals(&mut self) {
         while let Some(signal) = self.signals.next() {
-            if signal != number::CHILD {
+            if signal == number::CHILD {
+                self.reaping_due = true;
+            } else {
                 self.begin_shutdown(None);
             }
         }
+    }
+
+    pub(super) fn reap_children(&mut self) {
+        self.reaping_due = false;
         loop {
             match reap(true) {
                 Reaped::Child {
@@ -281,6 +297,12 @@ impl Resident {
 
     /// An orphan has ended; it may be a command whose supervisor was killed.
     fn orphan_ended(&mut self, pid: i32, status: Status) {
+        let spares = self.spares.len();
+        self.spares.retain(|spare| spare.pid != pid);
+        if self.spares.len() < spares {
+            // Somebody kills them.
+            self.no_spare_before = Instant::now() + SPARE_FAILED;
+        }
         if let Some(job) = self
             .jobs
             .values_mut()
@@ -295,7 +317,7 @@ impl Resident {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let mut any = false;
         for child in crate::supervisor::children(own) {
-            if self.supervisors.contains_key(&child) {
+            if self.supervisors.contains_key(&child) || self.spares.iter().any(|spare| spare.pid == child) {
                 continue;
             }
             any = true;

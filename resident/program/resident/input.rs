@@ -22,17 +22,6 @@ impl Resident {
                 },
             );
         };
-        let fed = input.taken + input.queue.len() as u64;
-        let end = offset.saturating_add(data.len() as u64);
-        if offset > fed || end > input.taken.saturating_add(STDIN_WINDOW) {
-            let message = format!(
-                "input of job {id} at {offset} leaves a gap after {fed}, or is more than {STDIN_WINDOW} bytes ahead"
-            );
-            if let Some(connection) = self.connections.get_mut(&connection) {
-                connection.refuse(ErrorKind::Protocol, message);
-            }
-            return;
-        }
         input.feeder = Some(connection);
         if input.pipe.is_none() {
             let (offset, open) = (input.taken, false);
@@ -44,6 +33,17 @@ impl Resident {
                     open,
                 },
             );
+        }
+        let fed = input.taken + input.queue.len() as u64;
+        let end = offset.saturating_add(data.len() as u64);
+        if offset > fed || end > input.taken.saturating_add(STDIN_WINDOW) {
+            let message = format!(
+                "input of job {id} at {offset} leaves a gap after {fed}, or is more than {STDIN_WINDOW} bytes ahead"
+            );
+            if let Some(connection) = self.connections.get_mut(&connection) {
+                connection.refuse(ErrorKind::Protocol, message);
+            }
+            return;
         }
         if !input.eof {
             let known = usize::try_from(fed - offset).unwrap_or(usize::MAX);

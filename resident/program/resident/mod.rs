@@ -8,13 +8,14 @@ mod job;
 mod memory_limit;
 mod output;
 mod requests;
+mod spares;
 mod spool;
 mod start;
 mod token;
 mod upkeep;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     fs::File,
     io,
     os::{fd::OwnedFd, unix::net::UnixListener},
@@ -23,13 +24,13 @@ use std::{
 };
 
 use connection::{Come, Connection};
-use job::Job;
+use job::{Job, Supervisor};
 use memory_limit::KillCounter;
 use token::Token;
 
 use crate::{
     session::Sessions,
-    supervisor::{Ground, has_shell},
+    supervisor::{Ground, find_bash},
     system::{Epoll, Interest, Ready, Signals, directory_watch, effective_user, number, peer_user, random},
     version,
     wire::{ErrorKind, Reply, VERSION, Welcome, proof::SECRET},
@@ -92,6 +93,12 @@ pub(crate) struct Resident {
     requests: HashMap<[u8; 16], u64>,
     /// Which job each supervisor is of.
     supervisors: HashMap<i32, u64>,
+    /// Supervisors that wait for an exec, those that have waited longest first.
+    spares: VecDeque<Supervisor>,
+    last_start: Instant,
+    no_spare_before: Instant,
+    /// Whether a child has ended since the last look.
+    reaping_due: bool,
     timers: BTreeSet<(Instant, Timer)>,
     idle_since: Option<Instant>,
     kills: Option<KillCounter>,
@@ -105,7 +112,7 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    pub(crate) fn new(setting: Setting) -> io::Result<Self> {
+    pub(crate) fn new(mut setting: Setting) -> io::Result<Self> {
         let signals = Signals::take(&[number::CHILD, number::TERMINATE, number::INTERRUPT])?;
         let epoll = Epoll::new()?;
         epoll.add(&signals, Token::Signals.number(), Interest::READ)?;
@@ -121,6 +128,7 @@ impl Resident {
             epoll.add(watch, Token::Watch.number(), Interest::READ)?;
         }
         let kills = KillCounter::find();
+        setting.ground.bash = find_bash(&setting.ground);
         let welcome = Welcome {
             version: VERSION,
             instance: random()?,
@@ -134,7 +142,7 @@ impl Resident {
                 .map_or_else(Vec::new, |directory| {
                     directory.as_os_str().as_encoded_bytes().to_vec()
                 }),
-            bash: has_shell("bash", &setting.ground),
+            bash: setting.ground.bash.is_some(),
             out_of_memory_told: kills.is_some(),
         };
         let sessions = Sessions::new(setting.ground.directory.as_deref());
@@ -151,6 +159,10 @@ impl Resident {
             last_job: 0,
             requests: HashMap::new(),
             supervisors: HashMap::new(),
+            spares: VecDeque::new(),
+            last_start: Instant::now(),
+            no_spare_before: Instant::now(),
+            reaping_due: false,
             timers: BTreeSet::new(),
             idle_since: None,
             kills,
@@ -167,13 +179,17 @@ impl Resident {
         self.dial();
         while !self.over {
             self.watch_idleness();
-            let limit = self
-                .timers
-                .first()
-                .map(|(at, _)| at.saturating_duration_since(Instant::now()));
-            for ready in self.epoll.wait(limit)? {
+            let ready = self.epoll.wait(self.limit())?;
+            if ready.is_empty() && self.wants_spare() {
+                self.add_spare();
+            }
+            for ready in ready {
                 self.handle(ready);
             }
+            if self.reaping_due {
+                self.reap_children();
+            }
+            self.go_on_with_shutdown();
             self.handle_timers();
             self.flush();
         }
@@ -181,10 +197,26 @@ impl Resident {
         Ok(())
     }
 
+    /// How long to wait for something to come.
+    fn limit(&self) -> Option<Duration> {
+        if self.wants_spare() {
+            return Some(Duration::ZERO);
+        }
+        let next = self
+            .timers
+            .first()
+            .map(|(at, _)| at.saturating_duration_since(Instant::now()));
+        if self.lacks_spares() {
+            Some(next.unwrap_or(spares::SPARE_PAUSE).min(spares::SPARE_PAUSE))
+        } else {
+            next
+        }
+    }
+
     fn handle(&mut self, ready: Ready) {
         match Token::from_number(ready.token) {
             Some(Token::Listener) => self.accept(),
-            Some(Token::Signals) => self.handle_signals(),
+            Some(Token::Signals) => self.read_signals(),
             Some(Token::Leash) => {
                 if let Some(leash) = self.setting.leash.take() {
                     self.epoll.remove(&leash);

@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     session::Carried,
-    supervisor::{Charge, Failure, supervise},
-    system::{Forked, Interest, fork, message_pair, set_nonblocking},
+    supervisor::Failure,
+    system::{Interest, set_nonblocking},
     wire::{Command, ErrorKind, JobRecord, Outcome, Refusal, Reply, SetupFailure, Start, Stdin, Stream},
 };
 
@@ -47,7 +47,6 @@ struct Ends {
     standard: [OwnedFd; 3],
     input: Option<Input>,
     outputs: [Option<Output>; 2],
-    controls: [File; 2],
 }
 
 impl Resident {
@@ -71,17 +70,17 @@ impl Resident {
         let session = job.session.clone();
         let attach = start.attach;
         let begun = self.ends(id, &mut start).and_then(|ends| {
-            let [own, theirs] = ends.controls;
-            let pid = self.fork_supervisor(id, start, session.as_ref(), deadline, ends.standard, theirs)?;
-            Ok((pid, ends.input, ends.outputs, own))
+            let supervisor = self.supervise(id, start, session.as_ref(), deadline, ends.standard)?;
+            Ok((supervisor, ends.input, ends.outputs))
         });
         self.jobs.insert(id, job);
         if let Some(credit) = attach {
             self.attach(connection, id, [0; 2], credit);
         }
         match begun {
-            Ok((pid, input, outputs, control)) => {
-                self.enlist(id, Supervisor { pid, control }, input, outputs);
+            Ok((supervisor, input, outputs)) => {
+                self.enlist(id, supervisor, input, outputs);
+                self.last_start = Instant::now();
                 self.wake(id, limit);
             }
             Err(error) => {
@@ -178,7 +177,6 @@ impl Resident {
             standard: [stdin, out.into(), err.into()],
             input,
             outputs,
-            controls: message_pair()?,
         })
     }
 
@@ -218,32 +216,6 @@ impl Resident {
             waiting: false,
         };
         Ok((read.into(), Some(input)))
-    }
-
-    fn fork_supervisor(
-        &self,
-        job: u64,
-        start: Box<Start>,
-        session: Option<&Carried>,
-        deadline: Option<Instant>,
-        standard: [OwnedFd; 3],
-        control: File,
-    ) -> io::Result<i32> {
-        match fork()? {
-            Forked::Parent { child } => Ok(child),
-            Forked::Child => {
-                let ground = &self.setting.ground;
-                supervise(Charge {
-                    job,
-                    start,
-                    deadline,
-                    ground,
-                    session,
-                    control,
-                    standard,
-                })
-            }
-        }
     }
 
     /// Waits for everything of a job whose supervisor was forked.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Resident, Timer, job::Phase};
+use super::{Job, Resident, Timer, job::Phase};
 use crate::{
     supervisor::Force,
     system::{number, send_signal},
@@ -167,6 +167,8 @@ impl Resident {
         if first {
             self.timers
                 .insert((Instant::now() + SHUTDOWN_LIMIT, Timer::ShutdownLimit));
+            // They end when nobody can hand them anything any more.
+            self.spares.clear();
             let ids: Vec<_> = self.jobs.keys().copied().collect();
             for id in ids {
                 self.force(id, Force::Shutdown);
@@ -177,8 +179,10 @@ impl Resident {
 
     /// Ends when nothing is left.
     pub(super) fn go_on_with_shutdown(&mut self) {
-        let ending = self.jobs.values().any(|job| !job.has_ended());
-        if self.shutdown.is_some() && !ending && self.supervisors.is_empty() && has_no_children() {
+        if self.shutdown.is_none() || !self.supervisors.is_empty() {
+            return;
+        }
+        if self.jobs.values().all(Job::has_ended) && has_no_children() {
             self.end_shutdown();
         }
     }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     session::Carried,
-    system::{errno, may_execute, set_umask, spawn},
+    system::{errno, set_umask, spawn},
     wire::{Command, SetupFailure, Start},
 };
 
@@ -43,6 +43,8 @@ pub(crate) struct Ground {
     pub(crate) cwd: PathBuf,
     /// The resident's own directory, for text that is too long for an argument.
     pub(crate) directory: Option<PathBuf>,
+    /// Where bash was found when the resident was started, so that it need not be looked for each time.
+    pub(crate) bash: Option<PathBuf>,
     /// Whether commands are to be the first that go when memory runs out.
     pub(crate) first_to_go: bool,
 }
@@ -96,11 +98,22 @@ pub(crate) fn launch(
         // Where it is refused, the machine's own choice stands.
         let _ = fs::write("/proc/self/oom_score_adj", "500");
     }
-    std::env::set_current_dir(&cwd).map_err(|error| cwd_refused(&cwd, &error))?;
-    let mut environment = environment(start, ground, &cwd);
+    let launched = launch_in(&cwd, start, job, (ground, session), standard);
+    let _ = std::env::set_current_dir("/");
+    launched
+}
+
+fn launch_in(
+    cwd: &Path,
+    start: &Start,
+    job: u64,
+    (ground, session): (&Ground, Option<&Carried>),
+    standard: [BorrowedFd; 3],
+) -> Result<Launched, Failure> {
+    std::env::set_current_dir(cwd).map_err(|error| cwd_refused(cwd, &error))?;
+    let mut environment = environment(start, ground, cwd);
     let invocation = invocation(start, job, (ground, session), &mut environment)?;
     let launched = execute(&invocation, &environment, start.umask, standard);
-    let _ = std::env::set_current_dir("/");
     match launched {
         Ok(pid) => Ok(Launched {
             pid,
@@ -229,6 +242,10 @@ fn carry(
 /// The shell's file, and what it is called in its own messages and in `$0`. It is found through the resident's `PATH`:
 /// what a caller makes of its own must not decide whether there is a shell.
 fn find_shell(shell: &OsStr, ground: &Ground) -> Result<(PathBuf, OsString), Failure> {
+    let wants_bash = shell.is_empty() || shell == "bash";
+    if let Some(bash) = ground.bash.as_ref().filter(|bash| wants_bash && bash.is_file()) {
+        return Ok((bash.clone(), "bash".into()));
+    }
     let search = ground.search();
     let names: &[&OsStr] = if shell.is_empty() {
         &["bash".as_ref(), "sh".as_ref()]
@@ -374,9 +391,11 @@ fn refusal(program: &Path, bytes: usize, error: &io::Error) -> Failure {
     }
 }
 
-/// Whether a shell of that name is there.
-pub(crate) fn has_shell(name: &str, ground: &Ground) -> bool {
-    find_shell(name.as_ref(), ground).is_ok_and(|(program, _)| may_execute(&program))
+/// Where bash is, if it is there.
+pub(crate) fn find_bash(ground: &Ground) -> Option<PathBuf> {
+    find_shell("bash".as_ref(), ground)
+        .ok()
+        .map(|(program, _)| program)
 }
 
 #[cfg(test)]
@@ -394,6 +413,7 @@ mod tests {
             environment: vec![("A".into(), "resident".into()), ("OLDPWD".into(), "/old".into())],
             cwd: "/".into(),
             directory: None,
+            bash: None,
             first_to_go: false,
         };
         let mut start = Start::new([0; 16], Command::Argv(Vec::new()));

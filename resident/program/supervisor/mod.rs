@@ -7,24 +7,28 @@
 mod launch;
 mod program;
 mod report;
+mod spare;
 mod tree;
 
 use std::{
     fs::{self, File},
-    os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
+    io,
+    os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd},
     path::PathBuf,
     time::{Duration, Instant},
 };
 
-pub(crate) use launch::{Ground, has_shell, write_private};
+pub(crate) use launch::{Ground, find_bash, write_private};
 pub(crate) use report::{Failure, Force, Order, Report};
+pub(crate) use spare::hand_over;
 pub(crate) use tree::{children, descendants};
 
 use report::Heard;
+use spare::stand_by;
 use tree::Tree;
 
 use crate::{
-    session::Carried,
+    session::{Carried, Sessions},
     system::{Signals, close_all_but, exit_now, number, poll, set_name, subreaper},
     wire::{SetupFailure, Start},
 };
@@ -40,13 +44,57 @@ pub(crate) struct Charge<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) session: Option<&'a Carried>,
     /// Its end of the connection to the resident.
-    pub(crate) control: File,
+    pub(crate) control: &'a File,
     /// What the command reads from and writes to.
     pub(crate) standard: [OwnedFd; 3],
 }
 
-/// Supervises an exec in this process, which was forked for it, to the end.
-pub(crate) fn supervise(charge: Charge) -> ! {
+/// Supervises an exec in this process, which was forked for it, and whatever is handed over after that.
+pub(crate) fn supervise(charge: Charge, sessions: &Sessions) -> ! {
+    let [input, output, error] = &charge.standard;
+    let kept = [
+        charge.control.as_raw_fd(),
+        input.as_raw_fd(),
+        output.as_raw_fd(),
+        error.as_raw_fd(),
+    ];
+    let (control, ground) = (charge.control, charge.ground);
+    match prepare(kept) {
+        Ok(signals) => {
+            see_through(charge, &signals);
+            stand_by(control, ground, sessions, &signals)
+        }
+        Err(error) => {
+            Report::Failed(unprepared(&error)).send(control);
+            exit_now(0)
+        }
+    }
+}
+
+/// Makes a supervisor of this process, which was forked for that, and supervises what is handed over.
+pub(crate) fn wait_for_execs(control: &File, ground: &Ground, sessions: &Sessions) -> ! {
+    match prepare([control.as_raw_fd()]) {
+        Ok(signals) => stand_by(control, ground, sessions, &signals),
+        Err(_) => exit_now(1),
+    }
+}
+
+fn unprepared(error: &io::Error) -> Failure {
+    Failure::new(
+        SetupFailure::ResourcesExhausted,
+        format!("the command's supervisor cannot be set up: {error}"),
+    )
+}
+
+fn prepare<const N: usize>(mut kept: [RawFd; N]) -> io::Result<Signals> {
+    close_all_but(&mut kept);
+    set_name(c"herm-exec");
+    subreaper()?;
+    Signals::take(&[number::CHILD])
+}
+
+/// Starts the command and stays until nothing of it is left.
+fn see_through(charge: Charge, signals: &Signals) {
     let Charge {
         job,
         start,
@@ -56,32 +104,14 @@ pub(crate) fn supervise(charge: Charge) -> ! {
         control,
         standard,
     } = charge;
-    let mut keep = [
-        control.as_raw_fd(),
-        standard[0].as_raw_fd(),
-        standard[1].as_raw_fd(),
-        standard[2].as_raw_fd(),
-    ];
-    close_all_but(&mut keep);
-    set_name(c"herm-exec");
-    let prepared = subreaper().and_then(|()| Signals::take(&[number::CHILD]));
     let grace = Duration::from_millis(start.grace_ms.into());
-    let launched = prepared
-        .map_err(|error| {
-            Failure::new(
-                SetupFailure::ResourcesExhausted,
-                format!("no supervisor: {error}"),
-            )
-        })
-        .and_then(|signals| {
-            let standard = [standard[0].as_fd(), standard[1].as_fd(), standard[2].as_fd()];
-            launch::launch(&start, job, (ground, session), standard).map(|launched| (signals, launched))
-        });
+    let descriptors = [standard[0].as_fd(), standard[1].as_fd(), standard[2].as_fd()];
+    let launched = launch::launch(&start, job, (ground, session), descriptors);
     // The end of a stream is seen only when nobody but the command's own processes holds it.
     drop((start, standard));
     match launched {
-        Ok((signals, launched)) => {
-            Report::Started { pid: launched.pid }.send(&control);
+        Ok(launched) => {
+            Report::Started { pid: launched.pid }.send(control);
             let tree = Tree::new(signals, launched.pid);
             Supervisor {
                 control,
@@ -93,14 +123,14 @@ pub(crate) fn supervise(charge: Charge) -> ! {
             }
             .run();
         }
-        Err(failure) => Report::Failed(failure).send(&control),
+        Err(failure) => Report::Failed(failure).send(control),
     }
-    exit_now(0)
+    Report::Free.send(control);
 }
 
-struct Supervisor {
-    control: File,
-    tree: Tree,
+struct Supervisor<'a> {
+    control: &'a File,
+    tree: Tree<'a>,
     deadline: Option<Instant>,
     grace: Duration,
     text: Option<PathBuf>,
@@ -108,7 +138,7 @@ struct Supervisor {
     told: bool,
 }
 
-impl Supervisor {
+impl Supervisor<'_> {
     fn run(mut self) {
         loop {
             let gone = self.tree.is_gone();
@@ -129,11 +159,11 @@ impl Supervisor {
                 limit,
             );
             if ready.is_ok_and(|[control, _]| control) {
-                match Order::receive(&self.control) {
+                match Order::receive(self.control) {
                     Heard::Order(Order::End(force)) => self.end(force),
                     Heard::Order(Order::Signal(number)) => self.tree.signal(number),
                     Heard::Nothing => {}
-                    Heard::Lost => return self.end_without_witness(),
+                    Heard::Lost => self.end_without_witness(),
                 }
             }
         }
@@ -149,13 +179,14 @@ impl Supervisor {
         }
     }
 
-    fn end_without_witness(mut self) {
+    fn end_without_witness(mut self) -> ! {
         let grace = self.grace;
         if !self.tree.end(grace) {
             self.told = true;
             self.end(Force::Shutdown);
         }
         self.remove_text();
+        exit_now(0)
     }
 
     fn tell(&mut self, force: Option<Force>, gone: bool) {
@@ -167,7 +198,7 @@ impl Supervisor {
                 force,
                 gone,
             }
-            .send(&self.control);
+            .send(self.control);
         }
     }
 

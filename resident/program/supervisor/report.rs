@@ -50,6 +50,8 @@ pub(crate) enum Report {
         /// Whether nothing of its tree is left: the system has said so.
         gone: bool,
     },
+    /// Nothing of the exec is left, and another may be handed over.
+    Free,
 }
 
 /// To a supervisor.
@@ -77,6 +79,7 @@ impl Report {
                 }
                 [&[2, failure.kind.number()], message.as_bytes()].concat()
             }
+            Self::Free => vec![4],
             Self::Ended { status, force, gone } => {
                 let (kind, number) = match status {
                     None | Some(Status::Stopped) => (0, 0),
@@ -115,6 +118,7 @@ impl Report {
                     .copied(),
                 gone: gone == 1,
             },
+            [4] => Self::Free,
             _ => return None,
         })
     }
@@ -177,6 +181,7 @@ mod tests {
     fn reports_and_orders_arrive_as_they_were() {
         let [left, right] = crate::system::message_pair().unwrap();
         for report in [
+            Report::Free,
             Report::Started { pid: 70_000 },
             Report::Failed(Failure::new(
                 SetupFailure::CwdDenied,

@@ -89,8 +89,8 @@ fn parents() -> Vec<(i32, i32)> {
 
 /// What is known of the children of this process.
 #[derive(Debug)]
-pub(crate) struct Tree {
-    signals: Signals,
+pub(crate) struct Tree<'a> {
+    signals: &'a Signals,
     own: i32,
     /// The child whose end is the command's.
     main: i32,
@@ -98,8 +98,8 @@ pub(crate) struct Tree {
     pub(crate) status: Option<Status>,
 }
 
-impl Tree {
-    pub(crate) fn new(signals: Signals, main: i32) -> Self {
+impl<'a> Tree<'a> {
+    pub(crate) fn new(signals: &'a Signals, main: i32) -> Self {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         Self {
             signals,
@@ -110,7 +110,7 @@ impl Tree {
     }
 
     pub(crate) fn signals(&self) -> &Signals {
-        &self.signals
+        self.signals
     }
 
     /// Reaps what has ended; returns whether nothing is left.

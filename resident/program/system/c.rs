@@ -45,6 +45,35 @@ pub(super) struct SocketAddress {
 /// The longest path that a socket's address holds, with its NUL.
 pub(super) const ADDRESS: usize = 108;
 
+/// One piece of memory for `sendmsg` and `recvmsg`.
+#[repr(C)]
+pub(super) struct Piece {
+    pub(super) start: *mut c_void,
+    pub(super) length: usize,
+}
+
+/// What `sendmsg` and `recvmsg` are told, as the C libraries of 64-bit Linux lay it out.
+#[repr(C)]
+pub(super) struct MessageHeader {
+    pub(super) name: *mut c_void,
+    pub(super) name_length: c_uint,
+    pub(super) pieces: *mut Piece,
+    pub(super) piece_count: usize,
+    pub(super) control: *mut c_void,
+    pub(super) control_length: usize,
+    pub(super) flags: c_int,
+}
+
+/// A control message that carries three descriptors.
+#[repr(C)]
+pub(super) struct ThreeDescriptors {
+    pub(super) length: usize,
+    pub(super) level: c_int,
+    pub(super) kind: c_int,
+    pub(super) descriptors: [c_int; 3],
+    pub(super) padding: c_int,
+}
+
 unsafe extern "C" {
     pub(super) fn fork() -> c_int;
     pub(super) fn _exit(status: c_int) -> !;
@@ -79,6 +108,8 @@ unsafe extern "C" {
 
     pub(super) fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
     pub(super) fn connect(descriptor: c_int, address: *const SocketAddress, length: c_uint) -> c_int;
+    pub(super) fn sendmsg(descriptor: c_int, message: *const MessageHeader, flags: c_int) -> isize;
+    pub(super) fn recvmsg(descriptor: c_int, message: *mut MessageHeader, flags: c_int) -> isize;
     pub(super) fn socketpair(domain: c_int, kind: c_int, protocol: c_int, pair: *mut c_int) -> c_int;
     pub(super) fn getsockopt(
         descriptor: c_int,

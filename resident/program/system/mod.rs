@@ -4,6 +4,7 @@
 mod c;
 mod descriptor;
 mod epoll;
+mod passing;
 mod process;
 mod signal;
 mod socket;
@@ -16,6 +17,7 @@ pub(crate) use descriptor::{
     set_nonblocking,
 };
 pub(crate) use epoll::{Epoll, Interest, Ready};
+pub(crate) use passing::{receive_with_descriptors, send_with_descriptors};
 pub(crate) use process::{
     Forked, Reaped, Status, effective_user, exit_now, fork, may_execute, new_session, reap, send_signal,
     set_dumpable, set_name, set_umask, subreaper,

@@ -160,10 +160,7 @@ impl Request {
                 w = Writer::tagged(2);
                 w.fixed(mac);
             }
-            Self::Start { call, start } => {
-                w = Writer::tagged(3);
-                start.write(w.u32(*call));
-            }
+            Self::Start { call, start } => return Self::encode_start(*call, start),
             Self::Stdin {
                 job,
                 offset,
@@ -222,6 +219,14 @@ impl Request {
                 w.u32(*call);
             }
         }
+        w.0
+    }
+
+    /// [`Request::Start`] in bytes.
+    #[must_use]
+    pub fn encode_start(call: u32, start: &Start) -> Vec<u8> {
+        let mut w = Writer::tagged(3);
+        start.write(w.u32(call));
         w.0
     }
 

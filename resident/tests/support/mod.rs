@@ -85,7 +85,8 @@ impl Resident {
 impl Drop for Resident {
     fn drop(&mut self) {
         if let Ok(socket) = UnixStream::connect(self.directory().join("socket"))
-            && let Ok(mut client) = Client::prove(socket, &secret(&self.directory()))
+            && let Ok(secret) = fs::read(self.directory().join("secret"))
+            && let Ok(mut client) = Client::prove(socket, &secret.try_into().unwrap())
         {
             client.send(&Request::Shutdown { call: 1 });
             client.wait_for_end();
@@ -157,7 +158,7 @@ impl Client {
         }
     }
 
-    /// Makes the proofs; the error is what the resident said instead of welcome.
+    /// Makes the proofs; the error is what the resident said instead of welcome, or a `Pong` when it said nothing.
     pub(crate) fn prove(socket: UnixStream, secret: &[u8; 32]) -> Result<Self, Reply> {
         let mut client = Self::raw(socket);
         let nonce = sha256(format!("{:?}{:?}", Instant::now(), std::thread::current().id()).as_bytes());
@@ -166,7 +167,8 @@ impl Client {
             newest: VERSION,
             nonce,
         });
-        let (version, resident, mac) = match client.receive() {
+        let nothing = Reply::Pong { call: 0 };
+        let (version, resident, mac) = match client.receive_or_end().unwrap_or(nothing.clone()) {
             Reply::Hello { version, nonce, mac } => (version, nonce, mac),
             other => return Err(other),
         };
@@ -179,7 +181,7 @@ impl Client {
         client.send(&Request::Prove {
             mac: transcript.prove(secret, Role::Client),
         });
-        match client.receive() {
+        match client.receive_or_end().unwrap_or(nothing) {
             Reply::Welcome(welcome) => {
                 assert!(proved, "the resident has proved itself");
                 client.welcome = Some(welcome);
@@ -213,6 +215,7 @@ impl Client {
                 Ok(0) => return None,
                 Ok(length) => self.deframer.add(&buffer[..length]),
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => panic!("nothing came: {error}"),
             }
         }

@@ -19,7 +19,8 @@ use herm_protocol::{
     job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::{Ledger, LedgerItem},
     sandbox::{
-        CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxState,
+        CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxSpec,
+        SandboxState,
     },
 };
 use tokio::{
@@ -28,8 +29,8 @@ use tokio::{
 };
 
 use super::{
-    Mode, check, declaration, environment, log::tell, open, preflight, residence::Residence, resident_run,
-    run, run::Ground, sandbox::Sandbox, shell::Shell,
+    Mode, check, declaration, environment, kept, log::tell, open, preflight, residence::Residence,
+    resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell,
 };
 use crate::{
     caller::{Control, Input, Output},
@@ -65,6 +66,8 @@ struct Inner {
 struct Place {
     run: String,
     scratch: PathBuf,
+    /// Where sandboxes are kept under a key; the user's own directory when not set.
+    kept: Option<PathBuf>,
 }
 
 #[derive(Debug, Default)]
@@ -88,10 +91,12 @@ impl LocalBackend {
                 shell,
                 environment,
                 guard: Arc::default(),
+                umask: environment::umask(),
             },
             place: Mutex::new(Place {
                 run: String::new(),
                 scratch: std::env::temp_dir(),
+                kept: None,
             }),
             sandboxes: Mutex::default(),
         }))
@@ -174,7 +179,7 @@ impl Default for LocalBackend {
 }
 
 /// Does something that may block, within the limit for operations on files.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     resource: &str,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
@@ -205,7 +210,7 @@ fn job_number(id: &str) -> Result<u64, Error> {
 fn describe(sandbox: &Sandbox) -> SandboxInfo {
     SandboxInfo {
         sandbox: sandbox.id.clone(),
-        key: None,
+        key: sandbox.key.clone(),
         state: SandboxState::Running,
         cwd: Some(sandbox.cwd.as_path().into()),
     }
@@ -220,6 +225,7 @@ impl Adapter for LocalBackend {
         place.run = params.run;
         if !params.scratch.is_empty() {
             place.scratch = params.scratch.into();
+            place.kept = Some(place.scratch.join("kept"));
         }
         Ok(self.declaration())
     }
@@ -235,6 +241,7 @@ impl Adapter for LocalBackend {
     }
 
     async fn open(&self, params: OpenParams, _: Progress) -> Result<Opened, Error> {
+        check::spec(params.key.as_deref(), &params.spec)?;
         self.open_sandbox(params).await
     }
 
@@ -399,6 +406,8 @@ impl Adapter for LocalBackend {
         let ids: Vec<_> = {
             let mut sandboxes = self.sandboxes();
             sandboxes.shut_down = true;
+            // What is kept under a key goes on without us.
+            sandboxes.open.retain(|_, sandbox| sandbox.key.is_none());
             sandboxes.open.keys().cloned().collect()
         };
         let mut ends = JoinSet::new();
@@ -425,8 +434,7 @@ impl LocalBackend {
         let started = match self.0.binary.get_or_init(Binary::find) {
             Ok(binary) => {
                 let ground = &self.0.ground;
-                let work = Sandbox::own_work(&sandbox.directory);
-                Residence::start(binary, (&directory, &work), &ground.environment, &ground.guard).await
+                Residence::start(binary, &directory, &ground.environment, &ground.guard).await
             }
             Err(error) => Err(error.clone()),
         };
@@ -444,7 +452,10 @@ impl LocalBackend {
     /// # Errors
     /// As [`Adapter::open`]: nothing was made then.
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
-        let Place { run, scratch } = self.place().clone();
+        if let Some(key) = params.key {
+            return self.open_kept(&key, params.spec).await;
+        }
+        let Place { run, scratch, .. } = self.place().clone();
         let resource = scratch.to_string_lossy().into_owned();
         let (guard, shell) = (self.0.ground.guard.clone(), self.0.ground.shell.clone());
         let sandbox = blocking(&resource, move || {
@@ -456,6 +467,93 @@ impl LocalBackend {
         .await?;
         let sandbox = self.inhabited(sandbox).await?;
         let opened = open::opened(&sandbox, self.0.mode);
+        self.keep(sandbox).await?;
+        Ok(opened)
+    }
+
+    /// Opens the sandbox of a key: the one that is there, or a new one, which outlives this process.
+    async fn open_kept(&self, key: &str, spec: SandboxSpec) -> Result<Opened, Error> {
+        check::spec(None, &spec)?;
+        if self.0.mode == Mode::Native {
+            return Err(Error::unsupported("key"));
+        }
+        let base = self.kept_base()?;
+        let binary = self.0.binary.get_or_init(Binary::find).clone()?;
+        let kept::Kept {
+            sandbox,
+            state,
+            notice,
+        } = kept::open(&base, key, &binary, &self.0.ground.environment).await?;
+        let sandbox = match spec.cwd {
+            Some(cwd) => sandbox.with_cwd(cwd.to_path()),
+            None => sandbox,
+        };
+        let sandbox = sandbox.with_env(spec.env);
+        let mut opened = open::opened(&sandbox, self.0.mode);
+        opened.state = state;
+        opened.notices.extend(notice);
+        self.keep(sandbox).await?;
+        Ok(opened)
+    }
+
+    fn kept_base(&self) -> Result<PathBuf, Error> {
+        let named = self.place().kept.clone();
+        named.map_or_else(kept::default_base, Ok)
+    }
+
+    /// Every sandbox that is kept under a key, by key, opened here or not.
+    ///
+    /// # Errors
+    /// Where they are kept cannot be read.
+    pub async fn list_kept(&self) -> Result<Vec<SandboxInfo>, Error> {
+        let base = self.kept_base()?;
+        let resource = base.to_string_lossy().into_owned();
+        let lying = blocking(&resource, move || kept::list(&base)).await?;
+        let mut found = Vec::new();
+        for one in lying {
+            let running = Residence::attach(&one.directory.join("resident")).await.is_some();
+            found.push(SandboxInfo {
+                sandbox: one.id,
+                key: Some(one.key),
+                state: if running {
+                    SandboxState::Running
+                } else {
+                    SandboxState::Stopped
+                },
+                cwd: Some(Sandbox::own_work(&one.directory).as_path().into()),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Removes the sandbox of a key, with its files and with everything that runs in it; says whether there was one.
+    ///
+    /// # Errors
+    /// Something of it could not be ended or removed; removing it again tries again.
+    pub async fn remove_kept(&self, key: &str) -> Result<bool, Error> {
+        let base = self.kept_base()?;
+        let directory = kept::directory_of(&base, key);
+        if !tokio::fs::try_exists(&directory).await.unwrap_or(true) {
+            return Ok(false);
+        }
+        let lock = kept::lock(&base, key).await?;
+        let id = kept::id_of(key);
+        let work = Sandbox::own_work(&directory);
+        let sandbox = Sandbox::kept(id.clone(), key.to_owned(), directory.clone(), work);
+        let sandbox = match Residence::attach(&directory.join("resident")).await {
+            Some(residence) => sandbox.with_residence(residence),
+            None => sandbox,
+        };
+        sandbox.close().await?;
+        self.sandboxes().open.remove(&id);
+        // The lock goes while it is held, so that nobody waits for a file that nobody else sees.
+        let _ = tokio::fs::remove_file(directory.with_extension("lock")).await;
+        drop(lock);
+        Ok(true)
+    }
+
+    /// Takes a new sandbox among those that are open.
+    async fn keep(&self, sandbox: Sandbox) -> Result<(), Error> {
         let sandbox = Arc::new(sandbox);
         let refused = {
             let mut sandboxes = self.sandboxes();
@@ -465,7 +563,9 @@ impl LocalBackend {
             sandboxes.shut_down
         };
         if refused {
-            sandbox.close().await?;
+            if sandbox.key.is_none() {
+                sandbox.close().await?;
+            }
             let error = Error::new(
                 ErrorKind::Unavailable,
                 "sandbox.open",
@@ -473,6 +573,6 @@ impl LocalBackend {
             );
             return Err(error.with_fix("start the backend again"));
         }
-        Ok(opened)
+        Ok(())
     }
 }

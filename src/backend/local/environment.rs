@@ -37,6 +37,13 @@ fn is_passed_on(name: &OsStr) -> bool {
     name.as_bytes().starts_with(LOCALE.as_bytes()) || PASSED_ON.iter().any(|passed| name == *passed)
 }
 
+/// Permission bits that new files do not get, as `/proc` tells (`proc_pid_status(5)`): the system has no call that only asks.
+pub(super) fn umask() -> Option<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+    u32::from_str_radix(line.trim(), 8).ok()
+}
+
 /// The variables of one exec: the base, the sandbox's, the exec's, and the directory that it starts in.
 pub(super) fn of_exec(base: Environment, sandbox: &[Variable], exec: &[Variable], cwd: &Path) -> Environment {
     let mut environment = base;
@@ -71,6 +78,11 @@ mod tests {
         let names: Vec<_> = base.keys().map(|name| name.to_str().unwrap()).collect();
         assert_eq!(names, ["HOME", "LC_ALL", "PATH"]);
         assert_eq!(base[OsStr::new("PATH")], DEFAULT_PATH);
+    }
+
+    #[test]
+    fn the_umask_is_known() {
+        assert!(umask().is_some_and(|mask| mask <= 0o777));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod environment;
 mod group;
 mod guard;
 mod input;
+mod kept;
 mod launch;
 mod leader;
 mod log;
@@ -32,4 +33,5 @@ mod traces;
 
 pub use adapter::LocalBackend;
 pub use declaration::{BACKEND, declaration};
+pub use kept::STATE;
 pub use mode::Mode;

@@ -16,7 +16,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use herm_protocol::{Error, ErrorKind};
+use herm_protocol::{Error, ErrorKind, hexadecimal};
 use tokio::{
     net::UnixStream,
     process::{ChildStdin, Command},
@@ -43,6 +43,9 @@ const END: Duration = Duration::from_secs(10);
 /// Characters of what one that did not start has said that are told.
 const SAID: usize = 500;
 
+/// How often a start is tried again whose program is still held open for writing.
+const BUSY: u32 = 100;
+
 /// The variable that hands the secret over; the resident takes it out of what commands see.
 const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
 
@@ -64,20 +67,49 @@ pub(super) struct Residence {
 }
 
 impl Residence {
-    /// Starts a resident in a directory that is made for it, beside the sandbox's working directory. A failure leaves
-    /// nothing.
+    /// Starts a resident in a directory that is made for it. A failure leaves nothing.
     pub(super) async fn start(
         binary: &Binary,
-        (directory, work): (&Path, &Path),
+        directory: &Path,
         environment: &Environment,
         guard: &Guard,
     ) -> Result<Self, Error> {
-        let started = start(binary, (directory, work), environment, guard).await;
+        let started = start(binary, directory, environment, Some(guard)).await;
         if started.is_err() {
             // What could not be removed is told with the failure of the whole opening.
             let _ = remove_tree(directory);
         }
         started
+    }
+
+    /// Starts a resident that outlives this process, in a directory that may be there from an earlier one.
+    pub(super) async fn start_kept(
+        binary: &Binary,
+        directory: &Path,
+        environment: &Environment,
+    ) -> Result<Self, Error> {
+        start(binary, directory, environment, None).await
+    }
+
+    /// The resident of a directory, if one is there that answers.
+    pub(super) async fn attach(directory: &Path) -> Option<Self> {
+        let dial = SocketDial {
+            socket: directory.join("socket"),
+            secret: SecretOf::File(directory.join("secret")),
+        };
+        let resident = Resident::new(dial, Settings::default());
+        resident.reach().await.ok()?;
+        Some(Self::kept(resident, directory).await)
+    }
+
+    async fn kept(resident: Resident, directory: &Path) -> Self {
+        Self {
+            resident,
+            traces: Traces::of(directory).await,
+            directory: directory.to_owned(),
+            leash: Mutex::default(),
+            held: Mutex::default(),
+        }
     }
 
     /// The resident itself and every live process below it.
@@ -122,11 +154,12 @@ impl Drop for Residence {
     }
 }
 
+/// Starts a resident. With a guard it ends with this process, without it stays until nothing goes on.
 async fn start(
     binary: &Binary,
-    (directory, work): (&Path, &Path),
+    directory: &Path,
     environment: &Environment,
-    guard: &Guard,
+    guard: Option<&Guard>,
 ) -> Result<Residence, Error> {
     let failed = |error: io::Error| {
         let shown = directory.to_string_lossy();
@@ -139,76 +172,106 @@ async fn start(
             },
         )
     };
-    let (binary, home, work) = (binary.clone(), directory.to_owned(), work.to_owned());
+    let (binary, home) = (binary.clone(), directory.to_owned());
     let placed = tokio::task::spawn_blocking(move || {
-        DirBuilder::new().mode(0o700).create(&home)?;
-        let program = place(&binary, &home)?;
-        let traces = Traces::of(program.clone(), &work);
-        Ok((program, traces))
+        match DirBuilder::new().mode(0o700).create(&home) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        place(&binary, &home)
     });
-    let (program, traces) = placed.await.map_err(io::Error::other).flatten().map_err(failed)?;
-    let mut secret = [0; SECRET];
-    getrandom::fill(&mut secret).map_err(|error| failed(io::Error::other(error.to_string())))?;
-    let mut child = Command::new(&program)
+    let program = placed.await.map_err(io::Error::other).flatten().map_err(failed)?;
+    let mut command = Command::new(&program);
+    command
         .arg("daemon")
         .arg(directory)
-        .args(["--idle", "0", "--leash"])
         .current_dir("/")
         .env_clear()
         .envs(environment)
-        .env(SECRET_VARIABLE, hexadecimal(&secret))
-        .stdin(Stdio::piped())
+        .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    let leash = child.stdin.take();
-    // It returns when the daemon that it has put into the background listens.
-    let output = match timeout(START, child.wait_with_output()).await {
-        Ok(output) => output.map_err(failed)?,
-        Err(_) => {
-            return Err(failed(io::Error::other(format!(
-                "it does not listen within {START:?}"
-            ))));
-        }
-    };
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said: String = said.trim().chars().take(SAID).collect();
-        let why = if said.is_empty() {
-            format!("it ended with {}", output.status)
-        } else {
-            said
-        };
-        return Err(failed(io::Error::other(why)));
+        .stderr(Stdio::piped());
+    let mut secret = SecretOf::File(directory.join("secret"));
+    if guard.is_some() {
+        let mut known = [0; SECRET];
+        getrandom::fill(&mut known).map_err(|error| failed(io::Error::other(error.to_string())))?;
+        secret = SecretOf::Known(Secret::new(known));
+        command
+            .args(["--idle", "0", "--leash"])
+            .env(SECRET_VARIABLE, hexadecimal(&known))
+            .stdin(Stdio::piped());
     }
-    let dial = SocketDial {
-        socket: directory.join("socket"),
-        secret: Secret::new(secret),
-    };
-    let resident = Resident::new(dial, Settings::default());
+    let leash = run(command).await.map_err(failed)?;
+    let socket = directory.join("socket");
+    let resident = Resident::new(SocketDial { socket, secret }, Settings::default());
     let welcome = resident
         .reach()
         .await
         .map_err(|error| failed(io::Error::other(error)))?;
-    Ok(Residence {
-        resident,
-        traces,
-        directory: directory.to_owned(),
-        leash: Mutex::new(leash),
-        held: Mutex::new(Some(guard.hold(format!("@{}", welcome.pid)))),
-    })
+    let mut residence = Residence::kept(resident, directory).await;
+    residence.leash = Mutex::new(leash);
+    residence.held = Mutex::new(guard.map(|guard| guard.hold(format!("@{}", welcome.pid))));
+    Ok(residence)
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    herm_protocol::hexadecimal(bytes)
+/// Runs the command that puts a resident into the background, which returns when that listens; gives its leash.
+async fn run(mut command: Command) -> io::Result<Option<ChildStdin>> {
+    let mut child = command.spawn();
+    for _ in 0..BUSY {
+        // Another thread that starts a program just now holds the file open for writing until it executes.
+        if !matches!(&child, Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        child = command.spawn();
+    }
+    let mut child = child?;
+    let leash = child.stdin.take();
+    let output = match timeout(START, child.wait_with_output()).await {
+        Ok(output) => output?,
+        Err(_) => return Err(io::Error::other(format!("it does not listen within {START:?}"))),
+    };
+    if output.status.success() {
+        return Ok(leash);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: String = said.trim().chars().take(SAID).collect();
+    Err(io::Error::other(if said.is_empty() {
+        format!("it ended with {}", output.status)
+    } else {
+        said
+    }))
 }
 
 /// Reaches a resident by its socket.
 #[derive(Debug)]
 struct SocketDial {
     socket: PathBuf,
-    secret: Secret,
+    secret: SecretOf,
+}
+
+/// Where the secret of a resident is known from.
+#[derive(Clone, Debug)]
+enum SecretOf {
+    /// It was made by us.
+    Known(Secret),
+    /// The resident has written it into a file that only this user reads.
+    File(PathBuf),
+}
+
+impl SecretOf {
+    async fn get(&self) -> io::Result<Secret> {
+        match self {
+            Self::Known(secret) => Ok(secret.clone()),
+            Self::File(path) => {
+                let bytes = tokio::fs::read(path).await?;
+                let bytes = bytes
+                    .try_into()
+                    .map_err(|_| io::Error::other(format!("{} is no secret", path.display())))?;
+                Ok(Secret::new(bytes))
+            }
+        }
+    }
 }
 
 #[async_trait]
@@ -224,11 +287,12 @@ impl Dial for SocketDial {
                 }
                 _ => DialError::Unreachable(error),
             })?;
+        let secret = self.secret.get().await.map_err(DialError::Unreachable)?;
         let (input, output) = stream.into_split();
         Ok(Channel {
             input: Box::new(input),
             output: Box::new(output),
-            secret: Some(self.secret.clone()),
+            secret: Some(secret),
         })
     }
 }

@@ -123,6 +123,7 @@ fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Star
             .map(|(name, value)| (name.into_vec(), value.into_vec()))
             .collect(),
         deadline_ms: params.timeout_ms.unwrap_or(0),
+        umask: ground.umask,
         grace_ms: u32::try_from(GRACE.as_millis()).unwrap_or(u32::MAX),
         ..Start::new(request, command)
     })

@@ -39,6 +39,8 @@ pub(super) struct Ground {
     pub(super) shell: Option<Shell>,
     pub(super) environment: Environment,
     pub(super) guard: Arc<Guard>,
+    /// Permission bits that new files of commands do not get; this process's own, where they can be known.
+    pub(super) umask: Option<u32>,
 }
 
 /// Runs a command that was checked to its end.
@@ -128,6 +130,7 @@ impl Preparation {
             shell,
             environment,
             guard,
+            umask: _,
         } = self.ground;
         let launch = Launch {
             command,

@@ -23,6 +23,8 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Sandbox {
     pub(super) id: String,
+    /// The key that it is kept under; without one it ends with this process.
+    pub(super) key: Option<String>,
     /// The private directory, removed on close.
     pub(super) directory: PathBuf,
     /// Where commands start.
@@ -50,6 +52,7 @@ impl Sandbox {
     pub(super) fn new(id: String, directory: PathBuf, cwd: PathBuf, env: Vec<Variable>, held: Held) -> Self {
         Self {
             id,
+            key: None,
             directory,
             cwd,
             env,
@@ -59,6 +62,25 @@ impl Sandbox {
             texts: AtomicU64::default(),
             held: Mutex::new(Some(held)),
         }
+    }
+
+    /// A sandbox that is kept under a key. It outlives this process, so that the guard does not hold it.
+    pub(super) fn kept(id: String, key: String, directory: PathBuf, cwd: PathBuf) -> Self {
+        let mut sandbox = Self::new(id, directory, cwd, Vec::new(), Held::default());
+        sandbox.key = Some(key);
+        sandbox
+    }
+
+    /// Variables of every command, in place of those before.
+    pub(super) fn with_env(mut self, env: Vec<Variable>) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// The directory that commands start in, in place of the own one.
+    pub(super) fn with_cwd(mut self, cwd: PathBuf) -> Self {
+        self.cwd = cwd;
+        self
     }
 
     /// The same with a resident that runs its commands.

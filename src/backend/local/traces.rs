@@ -1,6 +1,7 @@
 //! What can still be seen of a sandbox whose resident is gone: the resident knew what ran, and nobody else does.
 
 use std::{
+    ffi::OsStr,
     fs,
     os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
@@ -9,7 +10,7 @@ use std::{
 
 use tokio::time::{Instant, sleep};
 
-use super::process_table::live;
+use super::{process_table::live, sandbox::Sandbox};
 
 /// How long what was killed may take to be gone.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -17,19 +18,23 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// How long after a look the next one comes.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// By what processes of a sandbox are known: supervisors carry the name of the resident's program, and commands work in the
-/// sandbox's own directory, whatever that is called by now.
+/// By what processes of a sandbox are known: supervisors carry the name of the resident's program, which is in its
+/// directory, and commands work in the sandbox's own directory, whatever that is called by now.
 #[derive(Clone, Debug)]
 pub(super) struct Traces {
-    program: PathBuf,
+    resident: PathBuf,
     work: Option<(u64, u64)>,
 }
 
 impl Traces {
-    /// The traces of a resident with that program, in a sandbox with that working directory. This blocks.
-    pub(super) fn of(program: PathBuf, work: &Path) -> Self {
-        let work = identity(work);
-        Self { program, work }
+    /// The traces of what runs under the resident of that directory, which is beside the working directory.
+    pub(super) async fn of(resident: &Path) -> Self {
+        let work = resident.parent().map(Sandbox::own_work).unwrap_or_default();
+        let work = tokio::task::spawn_blocking(move || identity(&work)).await;
+        Self {
+            resident: resident.to_owned(),
+            work: work.unwrap_or_default(),
+        }
     }
 
     /// Waits until nothing is seen any more, for a short while at most.
@@ -58,7 +63,7 @@ impl Traces {
     fn left_by(&self, process: &Path) -> bool {
         let words = fs::read(process.join("cmdline")).unwrap_or_default();
         let program = words.split(|byte| *byte == 0).next().unwrap_or_default();
-        program == self.program.as_os_str().as_bytes()
+        Path::new(OsStr::from_bytes(program)).parent() == Some(&self.resident)
             || (self.work.is_some() && identity(&process.join("cwd")) == self.work)
     }
 }
@@ -81,10 +86,11 @@ mod tests {
     #[tokio::test]
     async fn what_is_seen_is_waited_for_although_its_directory_was_renamed() {
         let home = tempfile::tempdir().unwrap();
-        let (work, program) = (home.path().join("work"), home.path().join("program"));
+        let (work, program) = (home.path().join("work"), home.path().join("resident/program"));
         fs::create_dir(&work).unwrap();
+        fs::create_dir(home.path().join("resident")).unwrap();
         std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
-        let traces = Traces::of(program.clone(), &work);
+        let traces = Traces::of(&home.path().join("resident")).await;
         assert!(!traces.any());
         for (program, cwd) in [(Path::new("sleep"), &*work), (&program, Path::new("/"))] {
             let mut child = sleeper(program, cwd);

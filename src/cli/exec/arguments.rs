@@ -18,7 +18,7 @@ use herm_protocol::{exec::Command, sandbox::Variable};
 /// Its input, unless that is a terminal, and its output are passed through byte for byte as they come. The command does
 /// not see this process's environment, except for HOME, LANG, LC_*, LOGNAME, PATH, TMPDIR, TZ and USER.
 ///
-/// When the command ends, what it left running in its process group ends too.
+/// When the command ends, what it left running ends too, unless the sandbox is kept under a key.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
@@ -33,7 +33,14 @@ pub(in crate::cli) struct Arguments {
     /// Where the command runs: local
     #[arg(long, value_name = "NAME", default_value = herm::backend::local::BACKEND)]
     pub(super) backend: String,
-    /// The directory that it starts in; the current one when not given
+    /// Keep the sandbox under this key: the next command with the key finds it again, with its files and what runs in it;
+    /// `herm rm` removes it
+    #[arg(long, value_name = "KEY")]
+    pub(super) key: Option<String>,
+    /// Do not wait: print the id of a job, which `herm jobs` tells more of
+    #[arg(long, requires = "key", conflicts_with = "json")]
+    pub(super) detach: bool,
+    /// The directory that it starts in; with --key the sandbox's own when not given, otherwise the current one
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
     /// A variable that it sees; can be given several times

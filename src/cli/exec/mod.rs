@@ -19,12 +19,12 @@ use herm::{
     backend::local::{self, LocalBackend, Mode},
     caller::Output,
 };
-use herm_harness::verdict::Exit;
+use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
-    Adapter as _, Error, Finished, Interrupt,
+    Adapter as _, Error, ErrorKind, Finished, Interrupt,
     exec::{Outcome, RunParams, SetupFailure, Stdin, Stream},
     initialize::InitializeParams,
-    sandbox::{OpenParams, SandboxSpec},
+    sandbox::{OpenParams, OpenState, SandboxSpec},
 };
 use tokio::sync::mpsc;
 
@@ -34,7 +34,7 @@ use self::{
     record::Record,
     result::{Ended, exit_code, print_json, unwritten},
 };
-use super::{fail, runtime::block_on, signals::EndSignals};
+use super::{fail, kept::refused, list::print, runtime::block_on, signals::EndSignals};
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     if arguments.backend != local::BACKEND {
@@ -44,7 +44,30 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
             format_args!("there is no backend {backend:?}; there is: {}", local::BACKEND),
         );
     }
+    if arguments.detach {
+        return block_on(start_job(arguments));
+    }
     block_on(execute(arguments))
+}
+
+/// Starts a command that goes on as a job, and prints its id.
+async fn start_job(arguments: Arguments) -> ExitCode {
+    let backend = LocalBackend::new(Mode::Resident);
+    let started = async {
+        let cwd = chosen_directory(&arguments)
+            .map_err(|outcome| Error::new(ErrorKind::NotFound, "cwd", outcome.to_string()))?;
+        let params = prepare(&backend, &arguments, cwd).await?;
+        backend
+            .start_job(RunParams {
+                detach: true,
+                ..params
+            })
+            .await
+    };
+    match started.await {
+        Ok(started) => print(&started.job),
+        Err(error) => fail(refused(&error), error),
+    }
 }
 
 async fn execute(arguments: Arguments) -> ExitCode {
@@ -104,10 +127,29 @@ async fn run_in(
     output: impl Output,
     wishes: Wishes,
 ) -> Result<Finished, Error> {
-    let cwd = match start_directory(arguments.cwd.as_deref()) {
+    let cwd = match chosen_directory(&arguments) {
         Ok(cwd) => cwd,
         Err(outcome) => return Ok(outcome.into()),
     };
+    let mut params = prepare(backend, &arguments, cwd).await?;
+    if !std::io::stdin().is_terminal() {
+        params.stdin = Stdin::Stream;
+    }
+    let mut finished = backend
+        .execute(params, output, OwnStdin::default(), wishes)
+        .await?;
+    if arguments.cwd.is_some() {
+        name_option(&mut finished.outcome);
+    }
+    Ok(finished)
+}
+
+/// Opens the sandbox, and says what is to be run in it.
+async fn prepare(
+    backend: &LocalBackend,
+    arguments: &Arguments,
+    cwd: Option<PathBuf>,
+) -> Result<RunParams, Error> {
     backend
         .initialize(InitializeParams {
             protocol: Vec::new(),
@@ -119,22 +161,27 @@ async fn run_in(
         env: arguments.env.clone(),
         ..SandboxSpec::default()
     };
-    let opened = backend.open_sandbox(OpenParams { key: None, spec }).await?;
+    let key = arguments.key.clone();
+    let opened = backend.open_sandbox(OpenParams { key, spec }).await?;
+    if opened.state == OpenState::Recreated {
+        for notice in &opened.notices {
+            tell(format_args!("herm: {notice}"));
+        }
+    }
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
-    params.cwd = Some(cwd.as_path().into());
+    params.cwd = cwd.map(|cwd| cwd.as_path().into());
     params.timeout_ms = arguments
         .timeout
         .map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-    if !std::io::stdin().is_terminal() {
-        params.stdin = Stdin::Stream;
+    Ok(params)
+}
+
+/// Where the command starts; `None` is the kept sandbox's own directory.
+fn chosen_directory(arguments: &Arguments) -> Result<Option<PathBuf>, Outcome> {
+    if arguments.key.is_some() && arguments.cwd.is_none() {
+        return Ok(None);
     }
-    let mut finished = backend
-        .execute(params, output, OwnStdin::default(), wishes)
-        .await?;
-    if arguments.cwd.is_some() {
-        name_option(&mut finished.outcome);
-    }
-    Ok(finished)
+    start_directory(arguments.cwd.as_deref()).map(Some)
 }
 
 /// Where the command starts. An absolute directory does not need the current one, which may be gone.

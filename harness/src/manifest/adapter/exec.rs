@@ -75,6 +75,7 @@ impl ManifestAdapter {
             Ok(child) => child,
             Err(error) => return Ok(run::not_started(&error).into()),
         };
+        let _kept = child.id().map(|group| self.keeper.kill_group(group));
         execution.output.started().await;
         let (ended, told) = watch::channel(false);
         let mut pumps = JoinSet::new();

@@ -11,7 +11,7 @@ use herm_protocol::{
 };
 
 use super::{
-    ManifestAdapter, OPERATION, Sandbox, exec::records, lines, lock, operation, unavailable, worked,
+    Kept, ManifestAdapter, OPERATION, Sandbox, exec::records, lines, lock, operation, unavailable, worked,
 };
 use crate::manifest::{Template, file::IdFrom, id, run};
 
@@ -22,9 +22,15 @@ impl ManifestAdapter {
     pub(super) async fn make(&self, params: OpenParams) -> Result<Opened, Error> {
         let serial = self.serial.fetch_add(1, Ordering::SeqCst);
         let mut id = format!("herm-{}-{}-{serial}", self.run_id(), std::process::id());
+        // From before there is something: what a command that was cut off has made has to go, too.
+        let mut kept = match self.manifest.open.id {
+            IdFrom::Given => self.keep(&id),
+            IdFrom::Output => Kept::default(),
+        };
         if let Some(template) = &self.manifest.open.run
             && let Some(printed) = self.run_open(template.get_ref(), &id, &params).await?
         {
+            kept = self.keep(&printed);
             id = printed;
         }
         let cwd = params
@@ -35,6 +41,7 @@ impl ManifestAdapter {
             env: params.spec.env,
             cwd: cwd.clone(),
             end: Arc::default(),
+            _kept: kept,
         };
         self.sandboxes().insert(id.clone(), sandbox);
         Ok(Opened {
@@ -44,6 +51,14 @@ impl ManifestAdapter {
             cwd,
             notices: Vec::new(),
         })
+    }
+
+    /// Has a sandbox closed should this process be killed.
+    fn keep(&self, id: &str) -> Kept {
+        match &self.manifest.close {
+            Some(close) => self.keeper.run(&close.run.get_ref().fill(&self.values_of(id))),
+            None => Kept::default(),
+        }
     }
 
     /// Runs the command that makes a sandbox; says the id that it printed, if that is where the id comes from.

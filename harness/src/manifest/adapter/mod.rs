@@ -4,6 +4,7 @@ mod condition;
 mod exec;
 mod files;
 mod introduction;
+mod keeper;
 mod ledger;
 mod lifecycle;
 
@@ -35,6 +36,8 @@ use tokio::sync::Notify;
 
 pub(super) use ledger::listed;
 
+use keeper::{Keeper, Kept};
+
 use super::{
     Manifest, Template, Values,
     run::{self, Output},
@@ -50,6 +53,7 @@ pub struct ManifestAdapter {
     serial: AtomicU32,
     sandboxes: Mutex<HashMap<String, Sandbox>>,
     held: Mutex<Vec<ConditionParams>>,
+    keeper: Keeper,
 }
 
 /// What `initialize` told.
@@ -73,6 +77,8 @@ struct Sandbox {
     env: Vec<Variable>,
     cwd: Option<ByteString>,
     end: Arc<End>,
+    /// Closes it should this process be killed.
+    _kept: Kept,
 }
 
 impl ManifestAdapter {
@@ -85,6 +91,7 @@ impl ManifestAdapter {
             serial: AtomicU32::new(0),
             sandboxes: Mutex::default(),
             held: Mutex::default(),
+            keeper: Keeper::default(),
         }
     }
 
@@ -234,6 +241,7 @@ impl Adapter for ManifestAdapter {
         let ids: Vec<String> = self.sandboxes().keys().cloned().collect();
         // What cannot be destroyed now has nobody left to be told.
         futures::future::join_all(ids.iter().map(|sandbox| self.destroy(sandbox))).await;
+        self.keeper.dismiss().await;
     }
 }
 

@@ -420,3 +420,29 @@ async fn a_command_has_ended_although_what_it_started_holds_its_output() {
     assert!(items.iter().any(|item| item.id == "mine"), "{items:?}");
     assert!(start.elapsed() < Duration::from_secs(10));
 }
+
+#[test]
+fn what_a_killed_adapter_had_open_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let place = runtime.block_on(async {
+        let adapter = adapter(folder.path(), HEAD).await;
+        let closed = open(&adapter).await.unwrap().sandbox;
+        let open = open(&adapter).await.unwrap().sandbox;
+        let params = CloseParams {
+            sandbox: closed,
+            how: CloseHow::Destroy,
+        };
+        assert!(adapter.close(params).await.unwrap().existed);
+        // As a killed process does: it says nothing any more.
+        std::mem::forget(adapter);
+        folder.path().join(format!("run-1-{open}"))
+    });
+    assert!(place.exists());
+    drop(runtime);
+    let start = std::time::Instant::now();
+    while place.exists() && start.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!place.exists());
+}

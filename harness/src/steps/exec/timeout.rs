@@ -46,6 +46,9 @@ pub(super) fn register(steps: &mut StepList) {
 /// What a command prints before its deadline.
 const LAST_WORDS: &str = "so far\n";
 
+/// A command that cannot start a session ends at once, and has not timed out.
+const NEEDS_SETSID: &str = "command -v setsid >/dev/null || exit 3";
+
 /// By how much more than they should two deadlines may lie apart: half of what rounding would add.
 const SLACK_BETWEEN: Duration = Duration::from_millis(400);
 
@@ -57,6 +60,23 @@ async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure>
     Ok(match what {
         "keeps a beat" => scene.new_beat("").await?,
         "starts a worker that keeps a beat" => format!("{} & wait", scene.new_beat("").await?),
+        "starts a worker in a session of its own that keeps a beat" => {
+            format!(
+                "{NEEDS_SETSID}; setsid {} & wait; sleep 30",
+                scene.new_beat("").await?
+            )
+        }
+        "starts a worker whose parents have all ended that keeps a beat" => {
+            let beat = scene.new_beat("").await?;
+            format!(
+                "{NEEDS_SETSID}; (setsid sh -c {} &) ; sleep 30",
+                shell::word(format!("({beat} &)").as_bytes())
+            )
+        }
+        "starts a worker without the variables of its command that keeps a beat" => {
+            let beat = scene.new_beat("trap \"\" TERM HUP;").await?;
+            format!("{NEEDS_SETSID}; env -i PATH=\"$PATH\" setsid {beat} & wait; sleep 30")
+        }
         "that ignores requests to end keeps a beat" => {
             let beat = scene.new_beat("trap \"\" TERM HUP INT;").await?;
             format!("trap '' TERM HUP INT; {beat}; {beat}")

@@ -1,0 +1,304 @@
+//! Sandboxes that are kept under a key: any process of this user finds one again, with its files and with what runs in it.
+//!
+//! A kept sandbox is a directory named after its key, with a resident that outlives whoever started it. The directory is
+//! the truth: it is there, or the sandbox is not. A lock beside it makes two that open one key at once share one sandbox.
+
+use std::{
+    env,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use herm_protocol::{Error, ErrorKind, hexadecimal, sandbox::OpenState};
+use herm_resident::wire::sha256;
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
+
+use super::{environment::Environment, residence::Residence, sandbox::Sandbox};
+use crate::{files::file_error, resident::Binary};
+
+/// The variable that names the directory of kept sandboxes.
+pub const STATE: &str = "HERM_STATE";
+
+/// How long another process may hold the lock of a key.
+const LOCK: Duration = Duration::from_secs(30);
+
+/// The longest key, in bytes.
+const LONGEST_KEY: usize = 512;
+
+/// The file that says which key a directory is for.
+const RECORD: &str = "key.json";
+
+/// Where sandboxes are kept when nobody says: `HERM_STATE`, else `herm` in `XDG_STATE_HOME` or `~/.local/state`.
+///
+/// # Errors
+/// None of these variables is set.
+pub(super) fn default_base() -> Result<PathBuf, Error> {
+    let variable = |name: &str| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let base = variable(STATE)
+        .or_else(|| variable("XDG_STATE_HOME").map(|home| home.join("herm")))
+        .or_else(|| variable("HOME").map(|home| home.join(".local/state/herm")));
+    base.filter(|base| base.is_absolute()).ok_or_else(|| {
+        let message =
+            format!("there is no directory to keep sandboxes in: neither {STATE} nor HOME names one");
+        Error::new(ErrorKind::Unavailable, STATE, message)
+            .with_fix(format!("set {STATE} to an absolute path of a directory of yours"))
+    })
+}
+
+/// A kept sandbox that was opened.
+pub(super) struct Kept {
+    pub(super) sandbox: Sandbox,
+    pub(super) state: OpenState,
+    pub(super) notice: Option<String>,
+}
+
+/// A kept sandbox as it lies there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lying {
+    pub(super) id: String,
+    pub(super) key: String,
+    pub(super) directory: PathBuf,
+}
+
+/// Opens the sandbox of a key: the one that is there, or a new one.
+///
+/// # Errors
+/// The key cannot be used, the directory is not ours, or no resident can be started.
+pub(super) async fn open(
+    base: &Path,
+    key: &str,
+    binary: &Binary,
+    environment: &Environment,
+) -> Result<Kept, Error> {
+    check(key)?;
+    let _lock = lock(base, key).await?;
+    let directory = directory_of(base, key);
+    let there = blocking(&directory, {
+        let (directory, key) = (directory.clone(), key.to_owned());
+        move || there_or_made(&directory, &key)
+    })
+    .await?;
+    let home = directory.join("resident");
+    // A resident that ends in order takes its socket along: nothing ran then.
+    let killed = there && home.join("socket").exists();
+    let (residence, running) = match Residence::attach(&home).await {
+        Some(residence) => (residence, true),
+        None => (Residence::start_kept(binary, &home, environment).await?, false),
+    };
+    let (state, notice) = match (there, running, killed) {
+        (false, ..) => (OpenState::Created, None),
+        (true, true, _) | (true, false, false) => (OpenState::Attached, None),
+        (true, false, true) => {
+            let notice = "what ran in the sandbox was ended from outside; its files are as they were";
+            (OpenState::Recreated, Some(notice.to_owned()))
+        }
+    };
+    let work = Sandbox::own_work(&directory);
+    let sandbox = Sandbox::kept(id_of(key), key.to_owned(), directory, work).with_residence(residence);
+    Ok(Kept {
+        sandbox,
+        state,
+        notice,
+    })
+}
+
+/// Every kept sandbox that lies in a directory, by key. This blocks.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(super) fn list(base: &Path) -> Result<Vec<Lying>, Error> {
+    let entries = match fs::read_dir(base) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(file_error("list the sandboxes in", base, &error)),
+    };
+    let mut found: Vec<_> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let directory = entry.path();
+            let key = read_key(&directory)?;
+            (directory == directory_of(base, &key)).then(|| Lying {
+                id: id_of(&key),
+                key,
+                directory,
+            })
+        })
+        .collect();
+    found.sort_by(|left, right| left.key.cmp(&right.key));
+    Ok(found)
+}
+
+/// Takes the lock of a key, and keeps it for as long as the file is open.
+///
+/// # Errors
+/// Somebody else holds it for too long, or it cannot be made.
+pub(super) async fn lock(base: &Path, key: &str) -> Result<File, Error> {
+    let path = directory_of(base, key).with_extension("lock");
+    let base = base.to_owned();
+    blocking(&path.clone(), move || {
+        private_directory(&base)?;
+        let failed = |error: io::Error| file_error("lock", &path, &error);
+        let until = Instant::now() + LOCK;
+        loop {
+            let file = lock_once(&path, until).map_err(failed)?;
+            // Whoever removes a sandbox removes its lock, too; one that was waited for may be gone.
+            let same = |there: fs::Metadata| file.metadata().is_ok_and(|ours| ours.ino() == there.ino());
+            if fs::symlink_metadata(&path).is_ok_and(same) {
+                return Ok(file);
+            }
+        }
+    })
+    .await
+}
+
+fn lock_once(path: &Path, until: Instant) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)?;
+    while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        if error != rustix::io::Errno::WOULDBLOCK || Instant::now() > until {
+            return Err(error.into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(file)
+}
+
+/// The directory of a key.
+pub(super) fn directory_of(base: &Path, key: &str) -> PathBuf {
+    base.join(id_of(key))
+}
+
+/// The id of the sandbox of a key, the same in every process.
+pub(super) fn id_of(key: &str) -> String {
+    format!("kept-{}", hexadecimal(&sha256(key.as_bytes())[..16]))
+}
+
+fn check(key: &str) -> Result<(), Error> {
+    if key.is_empty() {
+        return Err(Error::invalid_argument("key", "is empty"));
+    }
+    if key.len() > LONGEST_KEY {
+        return Err(Error::invalid_argument(
+            "key",
+            format!("has {} bytes; it may have {LONGEST_KEY}", key.len()),
+        ));
+    }
+    Ok(())
+}
+
+/// Makes the sandbox's directory unless it is there; says whether it was. A half-made one, whose maker was killed, has no
+/// record yet, and is made whole.
+fn there_or_made(directory: &Path, key: &str) -> Result<bool, Error> {
+    private_directory(directory)?;
+    let there = match read_key(directory) {
+        Some(found) if found == key => true,
+        Some(found) => {
+            let shown = directory.to_string_lossy();
+            let message = format!("{shown} is kept for the key {found:?}, and not for {key:?}");
+            return Err(Error::new(ErrorKind::Internal, shown.clone(), message));
+        }
+        None => false,
+    };
+    let work = Sandbox::own_work(directory);
+    match fs::create_dir(&work) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(file_error("make the directory", &work, &error));
+        }
+        _ => {}
+    }
+    if !there {
+        let record = directory.join(RECORD);
+        crate::files::write(&record, json!({"key": key}).to_string().as_bytes())?;
+    }
+    Ok(there)
+}
+
+fn read_key(directory: &Path) -> Option<String> {
+    let text = fs::read(directory.join(RECORD)).ok()?;
+    let record: Value = serde_json::from_slice(&text).ok()?;
+    Some(record.get("key")?.as_str()?.to_owned())
+}
+
+/// Makes a directory that only this user enters, or checks that it is such a one.
+fn private_directory(directory: &Path) -> Result<(), Error> {
+    let failed = |error: io::Error| file_error("make the directory", directory, &error);
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        _ => {}
+    }
+    let metadata = fs::symlink_metadata(directory).map_err(failed)?;
+    let own = rustix::process::geteuid().as_raw();
+    if metadata.is_dir() && metadata.uid() == own && metadata.mode().trailing_zeros() >= 6 {
+        return Ok(());
+    }
+    let shown = directory.to_string_lossy();
+    let message = format!("{shown} is not a directory that belongs to this user alone");
+    Err(Error::new(ErrorKind::PermissionDenied, shown.clone(), message)
+        .with_fix("make it yours and chmod 700 it, or name another"))
+}
+
+async fn blocking<T: Send + 'static>(
+    resource: &Path,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    super::adapter::blocking(&resource.to_string_lossy(), work).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_one_directory_whatever_is_in_it() {
+        let base = Path::new("/base");
+        let odd = directory_of(base, "../../etc\n\u{0}x");
+        assert_eq!(odd.parent(), Some(base));
+        assert_ne!(odd, directory_of(base, "../../etc\n\u{0}y"));
+        assert!(check("").is_err());
+        assert!(check(&"k".repeat(LONGEST_KEY + 1)).is_err());
+    }
+
+    #[test]
+    fn a_half_made_sandbox_is_made_whole_and_a_whole_one_is_listed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = scratch.path().join("state");
+        private_directory(&base).unwrap();
+        let directory = directory_of(&base, "k");
+        fs::create_dir(&directory).unwrap();
+        assert!(there_or_made(&directory, "k").is_err(), "others can enter it");
+        fs::remove_dir(&directory).unwrap();
+        DirBuilder::new().mode(0o700).create(&directory).unwrap();
+        assert_eq!(list(&base).unwrap(), []);
+        assert!(!there_or_made(&directory, "k").unwrap());
+        assert!(there_or_made(&directory, "k").unwrap());
+        let listed = list(&base).unwrap();
+        assert_eq!((listed[0].key.as_str(), listed.len()), ("k", 1));
+        assert_eq!(list(&scratch.path().join("none")).unwrap(), []);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_directory_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let link = scratch.path().join("link");
+        std::os::unix::fs::symlink(scratch.path(), &link).unwrap();
+        assert_eq!(
+            private_directory(&link).unwrap_err().kind(),
+            ErrorKind::PermissionDenied
+        );
+    }
+}

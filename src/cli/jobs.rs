@@ -1,0 +1,224 @@
+//! `herm jobs`: commands that go on after their call has returned.
+
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::{Args, Subcommand, ValueEnum};
+use herm::backend::local::{LocalBackend, Mode};
+use herm_harness::verdict::Exit;
+use herm_protocol::{
+    Adapter as _, Error, ErrorKind,
+    exec::{Outcome, Stream},
+    job::{JobInfo, JobListParams, JobOutputParams, JobRef, JobWaitParams},
+    sandbox::{OpenParams, SandboxSpec},
+};
+
+use super::{fail, kept::refused, list::print, runtime::block_on};
+
+/// How long one wait for more output is.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// The jobs of a sandbox that is kept under a key (`herm exec --key KEY --detach`).
+///
+/// Exit codes: 0 done; for `wait` that of the command, as `herm exec` has it; 1 there is no such job or sandbox; 2 usage.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The sandbox's key
+    #[arg(value_name = "KEY")]
+    key: String,
+    #[command(subcommand)]
+    act: Option<Act>,
+}
+
+/// What is done; without, jobs are listed.
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// List them
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what a job has written, from a cursor on
+    Output {
+        /// The job
+        job: String,
+        /// Which stream
+        #[arg(long, value_enum, default_value_t = Which::Stdout)]
+        stream: Which,
+        /// How many bytes to leave out: those that were read before
+        #[arg(long, value_name = "BYTES", default_value_t = 0)]
+        from: u64,
+        /// Go on until the job has ended
+        #[arg(long)]
+        follow: bool,
+    },
+    /// Wait for the end of a job, and end as it did
+    Wait {
+        /// The job
+        job: String,
+    },
+    /// End a job with everything of it
+    Kill {
+        /// The job
+        job: String,
+    },
+    /// Forget a job that has ended, with its output
+    Forget {
+        /// The job
+        job: String,
+    },
+}
+
+/// A stream of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Stdout,
+    Stderr,
+}
+
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    block_on(async move {
+        match act(arguments).await {
+            Ok(exit) => exit,
+            Err(error) => fail(refused(&error), error),
+        }
+    })
+}
+
+async fn act(arguments: Arguments) -> Result<ExitCode, Error> {
+    let backend = LocalBackend::new(Mode::Resident);
+    let key = arguments.key;
+    // Nothing is made by asking.
+    if !backend
+        .list_kept()
+        .await?
+        .iter()
+        .any(|kept| kept.key.as_deref() == Some(key.as_str()))
+    {
+        let message = format!("no sandbox is kept under {key:?}");
+        return Err(
+            Error::new(ErrorKind::SandboxNotFound, key, message).with_fix("herm ps lists those that are")
+        );
+    }
+    let opened = backend
+        .open_sandbox(OpenParams {
+            key: Some(key),
+            spec: SandboxSpec::default(),
+        })
+        .await?;
+    let sandbox = opened.sandbox;
+    match arguments.act.unwrap_or(Act::List { json: false }) {
+        Act::List { json } => {
+            let jobs = backend.list_jobs(JobListParams { sandbox }).await?.jobs;
+            Ok(if json {
+                print(&serde_json::to_string_pretty(&jobs).unwrap_or_default())
+            } else if jobs.is_empty() {
+                print("no job")
+            } else {
+                print(&jobs.iter().map(line_of).collect::<Vec<_>>().join("\n"))
+            })
+        }
+        Act::Output {
+            job,
+            stream,
+            from,
+            follow,
+        } => {
+            let stream = match stream {
+                Which::Stdout => Stream::Stdout,
+                Which::Stderr => Stream::Stderr,
+            };
+            let max = None;
+            let params = JobOutputParams {
+                sandbox,
+                job,
+                stream,
+                from,
+                max,
+            };
+            copy(&backend, params, follow).await
+        }
+        Act::Wait { job } => {
+            let within_ms = None;
+            let info = backend
+                .wait_job(JobWaitParams {
+                    sandbox,
+                    job,
+                    within_ms,
+                })
+                .await?;
+            Ok(exit_of(&info))
+        }
+        Act::Kill { job } => backend
+            .kill_job(JobRef { sandbox, job })
+            .await
+            .map(|()| ExitCode::SUCCESS),
+        Act::Forget { job } => backend
+            .forget_job(JobRef { sandbox, job })
+            .await
+            .map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn line_of(job: &JobInfo) -> String {
+    let state = job
+        .outcome
+        .as_ref()
+        .map_or_else(|| "runs".to_owned(), ToString::to_string);
+    let seconds = job.age_ms / 1000;
+    let bytes = job.stdout.bytes + job.stderr.bytes;
+    let command = job.command.to_string_lossy();
+    format!(
+        "{:>4}  {state}, {seconds} s old, {bytes} bytes: {}",
+        job.job,
+        command.escape_debug()
+    )
+}
+
+/// Prints what there is of a stream, and with `follow` what comes.
+async fn copy(backend: &LocalBackend, mut params: JobOutputParams, follow: bool) -> Result<ExitCode, Error> {
+    loop {
+        let output = backend.read_job(params.clone()).await?;
+        if let Some(gap) = output.gap {
+            herm_harness::tell::tell(format_args!(
+                "herm: bytes {} to {} are kept no more",
+                gap.from, gap.to
+            ));
+        }
+        let data = output.data.as_bytes();
+        let mut stdout = io::stdout().lock();
+        if stdout.write_all(data).and_then(|()| stdout.flush()).is_err() {
+            return Ok(ExitCode::from(Exit::Broken.code()));
+        }
+        drop(stdout);
+        params.from = output.offset + data.len() as u64;
+        if output.end || (data.is_empty() && !follow) {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if data.is_empty() {
+            tokio::time::sleep(WAIT).await;
+        }
+    }
+}
+
+fn exit_of(info: &JobInfo) -> ExitCode {
+    let Some(outcome) = &info.outcome else {
+        return fail(Exit::Broken, "the job was answered before its end");
+    };
+    let code = match outcome {
+        Outcome::Exited { code } => *code,
+        Outcome::Signaled { number, .. } => 128 + number,
+        Outcome::TimedOut => 124,
+        Outcome::Cancelled => 130,
+        Outcome::SetupFailed { .. } => 126,
+        Outcome::SandboxLost | Outcome::TransportLost => Exit::Broken.code().into(),
+    };
+    if !matches!(outcome, Outcome::Exited { .. }) {
+        herm_harness::tell::tell(format_args!("herm: the job {outcome}"));
+    }
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}

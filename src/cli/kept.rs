@@ -1,0 +1,85 @@
+//! `herm ps` and `herm rm`: sandboxes that are kept under a key.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use herm::backend::local::{LocalBackend, Mode};
+use herm_harness::verdict::Exit;
+use herm_protocol::{Error, ErrorKind, sandbox::SandboxState};
+
+use super::{fail, list::print, runtime::block_on};
+
+/// List the sandboxes that are kept under a key (`herm exec --key`).
+#[derive(Debug, Args)]
+pub(super) struct ListArguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Remove sandboxes that are kept under a key, with their files and with everything that runs in them.
+///
+/// Exit codes: 0 they are gone; 1 there was none under a key, or something of it stays; 2 usage.
+#[derive(Debug, Args)]
+pub(super) struct RemoveArguments {
+    /// The keys
+    #[arg(required = true, value_name = "KEY")]
+    keys: Vec<String>,
+}
+
+pub(super) fn list(arguments: &ListArguments) -> ExitCode {
+    block_on(async {
+        let sandboxes = match LocalBackend::new(Mode::Resident).list_kept().await {
+            Ok(sandboxes) => sandboxes,
+            Err(error) => return fail(refused(&error), error),
+        };
+        if arguments.json {
+            return print(&serde_json::to_string_pretty(&sandboxes).unwrap_or_default());
+        }
+        if sandboxes.is_empty() {
+            return print("no sandbox is kept; herm exec --key KEY keeps one");
+        }
+        let lines: Vec<_> = sandboxes
+            .iter()
+            .map(|sandbox| {
+                let state = match sandbox.state {
+                    SandboxState::Starting => "starting",
+                    SandboxState::Running => "running",
+                    SandboxState::Paused => "paused",
+                    SandboxState::Stopped => "stopped",
+                };
+                let directory = sandbox.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
+                let key = sandbox.key.as_deref().unwrap_or_default().escape_debug();
+                format!("{state:<8}  {key}  {}", directory.unwrap_or_default())
+            })
+            .collect();
+        print(&lines.join("\n"))
+    })
+}
+
+pub(super) fn remove(arguments: &RemoveArguments) -> ExitCode {
+    block_on(async {
+        let backend = LocalBackend::new(Mode::Resident);
+        let mut worst = ExitCode::SUCCESS;
+        for key in &arguments.keys {
+            worst = match backend.remove_kept(key).await {
+                Ok(true) => continue,
+                Ok(false) => fail(
+                    Exit::NotConformant,
+                    format_args!("no sandbox is kept under {key:?}; herm ps lists those that are"),
+                ),
+                Err(error) => fail(refused(&error), error),
+            };
+        }
+        worst
+    })
+}
+
+/// The exit code for an error of the executor.
+pub(super) fn refused(error: &Error) -> Exit {
+    match error.kind() {
+        ErrorKind::InvalidArgument => Exit::Usage,
+        ErrorKind::JobNotFound | ErrorKind::SandboxNotFound => Exit::NotConformant,
+        _ => Exit::Broken,
+    }
+}
