@@ -17,7 +17,7 @@ use herm_harness::{
 };
 use herm_protocol::ledger::LedgerItem;
 
-use super::{Refusal, broken, fail, list::try_print, runtime::block_on, usage};
+use super::{Refusal, broken, fail, list::try_print, runtime::block_on, signals::EndSignals, usage};
 
 /// Remove what a run that was killed has left behind, and nothing else. Without --run, list such runs.
 ///
@@ -58,18 +58,27 @@ impl Known {
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     block_on(async move {
-        let done = match known(&arguments.subjects) {
-            Ok(subjects) => match &arguments.run {
-                None => list(&subjects).await,
-                Some(run) => clean(run, &subjects).await,
-            },
-            Err(refusal) => Err(refusal),
-        };
-        match done {
+        match done(&arguments).await {
             Ok(exit) => ExitCode::from(exit.code()),
             Err((exit, message)) => fail(exit, message),
         }
     })
+}
+
+/// What was asked for, until a signal comes: then the command that runs is ended, and what is left is left.
+async fn done(arguments: &Arguments) -> Result<Exit, Refusal> {
+    let mut signals = EndSignals::take_unless_ignored().map_err(broken)?;
+    let work = async {
+        let subjects = known(&arguments.subjects)?;
+        match &arguments.run {
+            None => list(&subjects).await,
+            Some(run) => clean(run, &subjects).await,
+        }
+    };
+    tokio::select! {
+        done = work => done,
+        signal = signals.next() => Ok(Exit::Interrupted { signal }),
+    }
 }
 
 fn known(files: &[PathBuf]) -> Result<Vec<Known>, Refusal> {

@@ -2,8 +2,8 @@
 
 use std::{
     env, fs,
-    io::{self, Write as _},
-    os::unix::fs::PermissionsExt as _,
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -12,6 +12,9 @@ use herm_resident::wire::sha256;
 
 /// The variable that names a resident to use in place of the embedded one.
 pub const OVERRIDE: &str = "HERM_RESIDENT";
+
+/// Bytes that a resident may have at most; the embedded one has less than two million.
+const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// The program that runs inside a sandbox.
 #[derive(Clone, Debug)]
@@ -28,7 +31,7 @@ impl Binary {
     pub fn find() -> Result<Self, Error> {
         if let Some(path) = env::var_os(OVERRIDE).filter(|path| !path.is_empty()) {
             let path = PathBuf::from(path);
-            let bytes = fs::read(&path).map_err(|error| {
+            let bytes = read(&path).map_err(|error| {
                 let path = path.to_string_lossy();
                 let message = format!("failed to read {path}, which {OVERRIDE} names: {error}");
                 Error::new(ErrorKind::Unavailable, path.clone(), message)
@@ -72,6 +75,26 @@ impl Binary {
     }
 }
 
+/// Reads a program that a person has named: it may be anything, a device without end, too.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    // Nobody may write to a pipe that is opened.
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other(format!(
+            "it has more than {LARGEST} bytes, and is no resident"
+        )));
+    }
+    Ok(bytes)
+}
+
 /// Writes the resident into a directory of ours, as a program that nobody can change, and gives its path. This blocks.
 ///
 /// # Errors
@@ -90,4 +113,35 @@ pub fn place(binary: &Binary, directory: &Path) -> io::Result<PathBuf> {
     file.write_all(binary.bytes())?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_program_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        let large = folder.path().join("large");
+        fs::File::create(&large).unwrap().set_len(LARGEST + 1).unwrap();
+        for (path, why) in [
+            (Path::new("/dev/zero"), "no regular file"),
+            (&pipe, "no regular file"),
+            (folder.path(), "no regular file"),
+            (&large, "more than"),
+            (&folder.path().join("missing"), "No such file"),
+        ] {
+            let error = read(path).unwrap_err().to_string();
+            assert!(error.contains(why), "{}: {error}", path.display());
+        }
+    }
 }

@@ -69,6 +69,7 @@ impl Resident {
         start.stdin = with_start;
         start.attach = Some(WINDOW);
         let limit = limit_of(&start);
+        let grace = Duration::from_millis(start.grace_ms.into());
         let begun = match limit {
             Some(limit) => match timeout_at(limit + SIGN_OF_LIFE, self.begin(sandbox, &start)).await {
                 Ok(begun) => begun?,
@@ -94,6 +95,7 @@ impl Resident {
             cursor: [0, 0],
             ending: None,
             cancelled: false,
+            grace,
             limit,
             deaf: false,
             extended: false,
@@ -159,6 +161,16 @@ fn timed_out_unseen() -> Finished {
     }
 }
 
+/// The outcome of a command that was cancelled while its resident did not answer.
+fn cancelled_unseen() -> Finished {
+    Finished {
+        notices: vec![
+            "the resident did not answer when the command was cancelled; what runs is ended as soon as it does".into(),
+        ],
+        ..Outcome::Cancelled.into()
+    }
+}
+
 /// The outcome of a command whose resident was lost.
 fn lost(why: &Unreached) -> Finished {
     let outcome = match why {
@@ -184,6 +196,8 @@ struct Exec<'a, O, I> {
     ending: Option<Ending>,
     /// Whether the caller wants its end.
     cancelled: bool,
+    /// How long the command has, when it is asked to end.
+    grace: Duration,
     /// When the resident has broken its word.
     limit: Option<Instant>,
     /// Whether the caller takes no more output.
@@ -243,7 +257,11 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
                 Next::Late => {
                     self.cancel().await;
                     self.connection.leave(self.job);
-                    return Ok(timed_out_unseen());
+                    return Ok(if self.cancelled {
+                        cancelled_unseen()
+                    } else {
+                        timed_out_unseen()
+                    });
                 }
             };
             if taken.is_ok() {
@@ -359,8 +377,13 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
     async fn pass_on(&mut self, wish: Interrupt) {
         match wish {
             Interrupt::Cancel => {
-                self.cancelled = true;
                 self.cancel().await;
+                // Who asks again does not get more time for it.
+                if !self.cancelled && self.ending.is_none() {
+                    let ended = Instant::now() + self.grace + SIGN_OF_LIFE;
+                    self.limit = Some(self.limit.map_or(ended, |limit| limit.min(ended)));
+                }
+                self.cancelled = true;
             }
             Interrupt::Signal(number) => {
                 let job = self.job;
@@ -432,7 +455,7 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
 
     /// The resident has let a deadline pass, although it answers.
     fn broken_word(self) -> Finished {
-        let why = "the resident did not tell of the end of a command whose deadline has long passed";
+        let why = "the resident did not tell of the end of a command that was to be ended long ago";
         self.connection.leave(self.job);
         lost(&Unreached::Away(why.into()))
     }

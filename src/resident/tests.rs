@@ -430,6 +430,21 @@ async fn a_resident_that_is_frozen_when_a_deadline_passes_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_resident_that_is_frozen_when_a_command_is_cancelled_is_not_waited_for() {
+    let mut run = run(Stdin::None, vec![], start());
+    let mut peer = run.connection().await;
+    peer.accept().await;
+    let begun = tokio::time::Instant::now();
+    for _ in 0..3 {
+        run.wishes.send(Interrupt::Cancel).unwrap();
+    }
+    let finished = run.outcome.await.unwrap().unwrap();
+    assert_eq!(finished.outcome, Outcome::Cancelled);
+    assert!(finished.notices[0].contains("did not answer"), "{finished:?}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_resident_that_answers_and_lets_a_deadline_pass_is_not_waited_for_in_the_end() {
     let mut run = run(Stdin::None, vec![], deadline());
     let mut peer = run.connection().await;

@@ -5,7 +5,7 @@ use std::fs;
 use predicates::{prelude::*, str::contains};
 use serde_json::Value;
 
-use crate::support::{Place, verdict};
+use crate::support::{Place, eventually, exit_code, signal, verdict};
 
 const RUN: &str = "20260102t030405-0a1b2c3d";
 
@@ -116,6 +116,27 @@ fn what_cannot_be_removed_is_told_and_is_1() {
         .code(1)
         .stderr(contains("is still there: the manifest's ledger has no `remove`"));
     assert!(thing.exists());
+}
+
+#[test]
+fn cleaning_that_is_interrupted_leaves_no_command_running() {
+    let place = place();
+    let hanging = FOLDERS.replace(
+        r#""find", "things", "-maxdepth", "1", "-name", "herm-{run}-*""#,
+        r#""sh", "-c", "touch things/begun; sleep 60; :", "{run}""#,
+    );
+    place.write("tools/folders.toml", &hanging);
+    let mut child = place.start(&format!("clean --run {RUN} --subject tools/folders.toml"));
+    let begun = place.path("tools/things/begun");
+    eventually(|| {
+        begun
+            .exists()
+            .then_some(())
+            .ok_or_else(|| "it has not begun".to_owned())
+    });
+    signal(child.id(), "-TERM");
+    assert_eq!(exit_code(&mut child), Some(143));
+    place.becomes_clean();
 }
 
 #[test]

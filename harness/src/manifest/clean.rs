@@ -1,13 +1,14 @@
 //! Removes what a killed run has left behind, by the manifest's own commands.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use herm_protocol::{Error, ledger::LedgerItem};
 
 use super::{
     Manifest, Values,
-    adapter::{listed, operation},
+    adapter::{carried_out, listed},
     file::Owned,
+    id,
 };
 
 /// What became of a thing that a run had left behind.
@@ -45,8 +46,9 @@ impl Manifest {
             [] => Vec::new(),
             _ => self.found(&values, scratch).await?,
         };
+        let still: BTreeSet<_> = still.into_iter().map(|(_, item)| item).collect();
         let cleaned = tried.into_iter().map(|(item, problem)| {
-            let there = still.iter().any(|(_, other)| *other == item);
+            let there = still.contains(&item);
             let problem = there.then(|| {
                 problem.unwrap_or_else(|| "the command that removes it says that it has worked".into())
             });
@@ -61,13 +63,14 @@ impl Manifest {
 
     async fn found(&self, values: &Values, scratch: &Path) -> Result<Vec<(&Owned, LedgerItem)>, Error> {
         let mut found: Vec<(&Owned, LedgerItem)> = Vec::new();
+        let mut known = BTreeSet::new();
         for owned in self.ledger.iter().map(toml::Spanned::get_ref) {
             // What was in a folder that is gone is gone, too, and a command that looks there fails.
             if owned.run.get_ref().uses("scratch") && !scratch.exists() {
                 continue;
             }
             for item in listed(owned, values).await? {
-                if found.iter().all(|(_, other)| *other != item) {
+                if known.insert(item.clone()) {
                     found.push((owned, item));
                 }
             }
@@ -83,7 +86,14 @@ async fn removed(owned: &Owned, item: &LedgerItem, values: &Values) -> Result<()
     };
     let mut values = values.clone();
     values.one.insert("item", item.id.as_str().into());
+    let words = remove.get_ref().fill(&values);
+    let is_option = id::is_option(&item.id, &words).then_some("its id would be taken for an option");
+    if let Some(problem) = id::problem(&item.id).or(is_option) {
+        return Err(format!(
+            "{problem}, so no command was given it; remove it by hand"
+        ));
+    }
     let what = format!("remove {} {}", item.kind, item.id);
-    let done = operation(remove.get_ref(), &values, &what).await;
+    let done = carried_out(&words, &what).await;
     done.map(|_| ()).map_err(|error| error.message)
 }

@@ -6,6 +6,7 @@
 mod adapter;
 mod clean;
 mod file;
+mod id;
 mod kind;
 mod process;
 mod refuse;

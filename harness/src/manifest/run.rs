@@ -1,6 +1,12 @@
 //! Runs the commands of a manifest.
 
-use std::{ffi::OsString, io, process::Stdio, time::Duration};
+use std::{
+    ffi::OsString,
+    io,
+    ops::{Deref, DerefMut},
+    process::Stdio,
+    time::Duration,
+};
 
 use herm_protocol::{
     ByteString, ExecInput, ExecOutput,
@@ -17,6 +23,18 @@ use tokio::{
 
 /// How long a stream may be silent, after the command has ended, before it is given up: something else holds its pipe.
 const DRAIN: Duration = Duration::from_millis(300);
+
+/// Bytes that are read at a time.
+const PIECE: usize = 32 * 1024;
+
+/// Bytes that a command may print which tells a few words: ids, a version.
+pub(super) const WORDS: usize = 4 * 1024 * 1024;
+
+/// Bytes that a command may print which reads a file.
+pub(super) const CONTENT: usize = 64 * 1024 * 1024;
+
+/// Bytes of what a command says on its standard error that are kept.
+const COMPLAINT: usize = 16 * 1024;
 
 /// What a short command has done.
 #[derive(Debug)]
@@ -40,8 +58,31 @@ impl Output {
     }
 }
 
+/// A command in a process group of its own. Whoever drops it before it has ended ends it, and what is in its group.
+pub(super) struct GroupLeader(Child);
+
+impl Deref for GroupLeader {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for GroupLeader {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for GroupLeader {
+    fn drop(&mut self) {
+        kill(&self.0);
+    }
+}
+
 /// Starts a command in a process group of its own.
-pub(super) fn start(words: &[OsString], stdin: Stdio) -> io::Result<Child> {
+pub(super) fn start(words: &[OsString], stdin: Stdio) -> io::Result<GroupLeader> {
     let (program, arguments) = words
         .split_first()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "an empty command"))?;
@@ -53,14 +94,17 @@ pub(super) fn start(words: &[OsString], stdin: Stdio) -> io::Result<Child> {
         .process_group(0)
         .kill_on_drop(true)
         .spawn()
+        .map(GroupLeader)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program.to_string_lossy())))
 }
 
-/// Runs a short command to its end, with this input.
+/// Runs a short command to its end, with this input. It may print `most` bytes. What it has started may live on, with its
+/// streams.
 pub(super) async fn output(
     words: &[OsString],
     input: Option<ByteString>,
     within: Duration,
+    most: usize,
 ) -> io::Result<Output> {
     let mut child = start(
         words,
@@ -71,40 +115,95 @@ pub(super) async fn output(
         },
     )?;
     let stdin = child.stdin.take();
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let (out, err) = (child.stdout.take(), child.stderr.take());
+    let (ended, told) = watch::channel(false);
     let work = async {
-        let feed = feed_all(stdin, input.unwrap_or_default());
-        let ((), read_out, read_err) =
-            tokio::join!(feed, read_all(out, &mut stdout), read_all(err, &mut stderr));
-        read_out.and(read_err)?;
-        child.wait().await
-    };
-    if let Ok(status) = timeout(within, work).await {
-        return Ok(Output {
-            code: status?.code(),
+        let end = async {
+            let status = child.wait().await;
+            let _ = ended.send(true);
+            status
+        };
+        let feed = async {
+            feed_all(stdin, input.unwrap_or_default(), told.clone()).await;
+            Ok(())
+        };
+        let (status, stdout, stderr, ()) = tokio::try_join!(
+            end,
+            read_all(out, most, Beyond::Refused, told.clone()),
+            read_all(err, COMPLAINT, Beyond::LeftOut, told.clone()),
+            feed,
+        )?;
+        Ok(Output {
+            code: status.code(),
             stdout,
             stderr,
-        });
-    }
-    kill(&child);
-    Err(io::Error::new(
-        io::ErrorKind::TimedOut,
-        format!("it did not end within {} s", within.as_secs()),
-    ))
+        })
+    };
+    let late = || {
+        io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("it did not end within {} s", within.as_secs()),
+        )
+    };
+    timeout(within, work).await.unwrap_or_else(|_| Err(late()))
 }
 
-async fn feed_all(stdin: Option<ChildStdin>, input: ByteString) {
-    if let Some(mut stdin) = stdin {
+async fn feed_all(stdin: Option<ChildStdin>, input: ByteString, mut ended: watch::Receiver<bool>) {
+    let Some(mut stdin) = stdin else { return };
+    tokio::select! {
         // A command that does not read its input is none of our business.
-        let _ = stdin.write_all(input.as_bytes()).await;
+        _ = stdin.write_all(input.as_bytes()) => {}
+        _ = ended.wait_for(|ended| *ended) => {}
     }
 }
 
-async fn read_all(stream: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> io::Result<()> {
-    match stream {
-        Some(mut stream) => stream.read_to_end(into).await.map(|_| ()),
-        None => Ok(()),
+/// What becomes of a stream that holds more than it may.
+#[derive(Clone, Copy)]
+enum Beyond {
+    Refused,
+    LeftOut,
+}
+
+async fn read_all(
+    stream: Option<impl AsyncRead + Unpin>,
+    most: usize,
+    beyond: Beyond,
+    mut ended: watch::Receiver<bool>,
+) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    let Some(mut stream) = stream else {
+        return Ok(all);
+    };
+    let mut buffer = vec![0; PIECE];
+    loop {
+        let piece = match next_piece(&mut stream, &mut buffer, &mut ended).await? {
+            0 => return Ok(all),
+            length => &buffer[..length],
+        };
+        let room = most - all.len();
+        if piece.len() > room && matches!(beyond, Beyond::Refused) {
+            let problem = format!("it printed more than {most} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+        }
+        all.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+}
+
+/// Reads what comes next. Nothing is the end of the stream, or silence for a while after the command has ended.
+async fn next_piece(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut [u8],
+    ended: &mut watch::Receiver<bool>,
+) -> io::Result<usize> {
+    loop {
+        if *ended.borrow_and_update() {
+            return timeout(DRAIN, stream.read(buffer)).await.unwrap_or(Ok(0));
+        }
+        tokio::select! {
+            biased;
+            read = stream.read(buffer) => return read,
+            _ = ended.changed() => {}
+        }
     }
 }
 
@@ -117,21 +216,9 @@ pub(super) async fn pump(
     mut ended: watch::Receiver<bool>,
 ) {
     let Some(mut stream) = stream else { return };
-    let mut buffer = vec![0; 32 * 1024];
-    loop {
-        let read = if *ended.borrow_and_update() {
-            timeout(DRAIN, stream.read(&mut buffer)).await.unwrap_or(Ok(0))
-        } else {
-            tokio::select! {
-                biased;
-                read = stream.read(&mut buffer) => read,
-                _ = ended.changed() => continue,
-            }
-        };
-        match read {
-            Ok(0) | Err(_) => return,
-            Ok(length) => to.write(name, &buffer[..length]).await,
-        }
+    let mut buffer = vec![0; PIECE];
+    while let Ok(length @ 1..) = next_piece(&mut stream, &mut buffer, &mut ended).await {
+        to.write(name, &buffer[..length]).await;
     }
 }
 

@@ -23,10 +23,11 @@ use tokio::{io::AsyncWriteExt as _, process::Command, sync::mpsc, task::JoinHand
 use super::log;
 
 /// Reads `+ITEM` and `-ITEM`; an item is a directory, which begins with `/`, a resident, which is `@` and the number of its
-/// process, or the number of a process group.
+/// process, or the number of a process group. A newline in it is written `\n`, and a backslash `\\`.
 const SCRIPT: &str = r#"
 while IFS= read -r line; do
     item=${line#?}
+    case $item in *\\*) item=$(printf '%b.' "$item"); item=${item%.} ;; esac
     case $line in
         +*) set -- "$@" "$item" ;;
         -*) for held do shift; [ "$held" = "$item" ] || set -- "$@" "$held"; done ;;
@@ -76,7 +77,7 @@ pub(super) struct Held(Option<(Lines, Vec<u8>)>);
 
 impl Guard {
     /// Holds a directory, by its absolute path, a process group, by its number, or a resident, by `@` and the number of its
-    /// process. A path with a newline is not held.
+    /// process.
     pub(super) fn hold(&self, item: impl Into<OsString>) -> Held {
         let item = item.into().into_vec();
         let mut state = self.lock();
@@ -89,7 +90,7 @@ impl Guard {
             });
         }
         match &*state {
-            State::Standing(lines, _) if !item.contains(&b'\n') => {
+            State::Standing(lines, _) => {
                 let _ = lines.send(line(b'+', &item));
                 Held(Some((lines.clone(), item)))
             }
@@ -127,7 +128,16 @@ impl Drop for Held {
 }
 
 fn line(sign: u8, item: &[u8]) -> Vec<u8> {
-    [&[sign], item, b"\n"].concat()
+    let mut line = vec![sign];
+    for byte in item {
+        match byte {
+            b'\n' => line.extend_from_slice(br"\n"),
+            b'\\' => line.extend_from_slice(br"\\"),
+            byte => line.push(*byte),
+        }
+    }
+    line.push(b'\n');
+    line
 }
 
 fn start() -> io::Result<State> {
@@ -183,18 +193,21 @@ mod tests {
     #[tokio::test]
     async fn what_is_abandoned_is_removed_whatever_its_name_and_modes_and_what_is_released_stays() {
         let scratch = tempfile::tempdir().unwrap();
-        let [released, abandoned] =
-            [&b"released"[..], b"a\xff b'"].map(|name| scratch.path().join(OsStr::from_bytes(name)));
+        let [released, abandoned, lines] = [&b"re\\\nleased\n"[..], b"a\xff b'", b"\n- \\0101%s\\c\n\n"]
+            .map(|name| scratch.path().join(OsStr::from_bytes(name)));
         fs::create_dir(&released).unwrap();
+        fs::create_dir(&lines).unwrap();
         fs::create_dir_all(abandoned.join("a/b/c")).unwrap();
         fs::set_permissions(abandoned.join("a/b"), Permissions::from_mode(0o000)).unwrap();
         fs::set_permissions(abandoned.join("a"), Permissions::from_mode(0o500)).unwrap();
         let guard = Guard::default();
         let kept = guard.hold(&released);
         guard.hold(&abandoned).abandon();
+        guard.hold(&lines).abandon();
         drop(kept);
         drop(guard);
         assert!(goes_soon(&abandoned).await);
+        assert!(goes_soon(&lines).await);
         assert!(released.exists());
     }
 }

@@ -29,6 +29,7 @@ mod run;
 mod sandbox;
 mod shell;
 mod survivors;
+mod traces;
 
 pub use adapter::LocalBackend;
 pub use declaration::{BACKEND, declaration};

@@ -1,6 +1,7 @@
 //! A resident of a sandbox of this machine: how it is started, reached and ended.
 
 use std::{
+    env,
     ffi::OsStr,
     fs::{self, DirBuilder},
     io,
@@ -26,10 +27,11 @@ use super::{
     environment::Environment,
     guard::{Guard, Held},
     process_table::{self, Process},
+    traces::Traces,
 };
 use crate::{
     files::remove_tree,
-    resident::{Binary, Channel, Dial, DialError, Resident, Secret, Settings, place},
+    resident::{Binary, Channel, Dial, DialError, OVERRIDE, Resident, Secret, Settings, place},
 };
 
 /// How long a resident may take to listen.
@@ -37,6 +39,9 @@ const START: Duration = Duration::from_secs(10);
 
 /// How long it may take to end everything.
 const END: Duration = Duration::from_secs(10);
+
+/// Characters of what one that did not start has said that are told.
+const SAID: usize = 500;
 
 /// How often a start is tried again whose program is still held open for writing.
 const BUSY: u32 = 100;
@@ -51,6 +56,8 @@ const SECRET: usize = 32;
 #[derive(Debug)]
 pub(super) struct Residence {
     pub(super) resident: Resident,
+    /// By what is known what it leaves when it is lost.
+    pub(super) traces: Traces,
     /// Where it has its socket and its spools.
     directory: PathBuf,
     /// When this is closed, by whatever ends this process, the resident ends with everything that it runs.
@@ -92,12 +99,13 @@ impl Residence {
         };
         let resident = Resident::new(dial, Settings::default());
         resident.reach().await.ok()?;
-        Some(Self::kept(resident, directory))
+        Some(Self::kept(resident, directory).await)
     }
 
-    fn kept(resident: Resident, directory: &Path) -> Self {
+    async fn kept(resident: Resident, directory: &Path) -> Self {
         Self {
             resident,
+            traces: Traces::of(directory).await,
             directory: directory.to_owned(),
             leash: Mutex::default(),
             held: Mutex::default(),
@@ -156,8 +164,13 @@ async fn start(
     let failed = |error: io::Error| {
         let shown = directory.to_string_lossy();
         let message = format!("failed to start a resident in {shown}: {error}");
-        Error::new(ErrorKind::Unavailable, shown.clone(), message)
-            .with_fix("free space there, mount it so that programs may run, or use the native mode")
+        Error::new(ErrorKind::Unavailable, shown.clone(), message).with_fix(
+            if env::var_os(OVERRIDE).is_some_and(|path| !path.is_empty()) {
+                format!("see whether {OVERRIDE} names a resident, or unset it")
+            } else {
+                "free space there, mount it so that programs may run, or use the native mode".to_owned()
+            },
+        )
     };
     let (binary, home) = (binary.clone(), directory.to_owned());
     let placed = tokio::task::spawn_blocking(move || {
@@ -195,7 +208,7 @@ async fn start(
         .reach()
         .await
         .map_err(|error| failed(io::Error::other(error)))?;
-    let mut residence = Residence::kept(resident, directory);
+    let mut residence = Residence::kept(resident, directory).await;
     residence.leash = Mutex::new(leash);
     residence.held = Mutex::new(guard.map(|guard| guard.hold(format!("@{}", welcome.pid))));
     Ok(residence)
@@ -222,7 +235,12 @@ async fn run(mut command: Command) -> io::Result<Option<ChildStdin>> {
         return Ok(leash);
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(said.trim().to_owned()))
+    let said: String = said.trim().chars().take(SAID).collect();
+    Err(io::Error::other(if said.is_empty() {
+        format!("it ended with {}", output.status)
+    } else {
+        said
+    }))
 }
 
 /// Reaches a resident by its socket.

@@ -4,7 +4,7 @@ use std::{os::unix::ffi::OsStringExt as _, sync::Arc};
 
 use herm_protocol::{
     ByteString, Error, ErrorKind, Finished,
-    exec::{Command, RunParams, Stdin},
+    exec::{Command, Outcome, RunParams, Stdin},
 };
 use herm_resident::wire::{Command as WireCommand, Start, Stdin as WireStdin};
 
@@ -40,6 +40,9 @@ pub(super) async fn run(
         .resident
         .run(&sandbox.id, start, stdin, output, input, control)
         .await?;
+    if finished.outcome == Outcome::SandboxLost {
+        residence.traces.vanish().await;
+    }
     Ok(Finished {
         notices: healed.into_iter().chain(finished.notices).collect(),
         ..finished

@@ -92,7 +92,12 @@ pub(super) fn exit_code(ended: &Ended, signal: u8, json: bool) -> ExitCode {
         Outcome::Exited { code } => low_byte(*code),
         Outcome::Signaled { number, .. } => low_byte(SIGNALED + number),
         Outcome::TimedOut => {
-            tell("the deadline passed; everything of the command's process group was ended");
+            tell(if finished.notices.is_empty() {
+                "the deadline passed; everything that the command had started was ended"
+            } else {
+                "the deadline passed"
+            });
+            finished.notices.iter().for_each(|notice| tell(notice));
             TIMED_OUT
         }
         Outcome::Cancelled if signal == 0 => Exit::Interrupted { signal: SIGPIPE }.code(),

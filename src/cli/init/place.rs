@@ -97,6 +97,18 @@ fn check(directory: &Path, files: &[TemplateFile], force: bool) -> Result<(), Un
     let mut in_the_way = Vec::new();
     for file in files {
         let path = directory.join(&file.path);
+        let inner = file.path.ancestors().skip(1);
+        let mut inner = inner
+            .filter(|inner| !inner.as_os_str().is_empty())
+            .map(|inner| directory.join(inner));
+        // The project may be behind a link; a part of it would be written to somewhere else.
+        if let Some(link) = inner.find(|inner| inner.is_symlink()) {
+            let shown = link.to_string_lossy();
+            return Err(Unwritten(format!(
+                "{shown} is in the way: it is a link, and leads to somewhere else; move it, or name another directory. \
+                 Nothing was written"
+            )));
+        }
         let above = path
             .ancestors()
             .skip(1)
@@ -158,7 +170,8 @@ impl Made {
             .permissions(Permissions::from_mode(MODE))
             .tempfile_in(parent)
             .map_err(|error| (target.to_owned(), bare(error)))?;
-        file.write_all(content)
+        file.as_file_mut()
+            .write_all(content)
             .map_err(|error| (target.to_owned(), error))?;
         Ok(file)
     }
@@ -261,6 +274,25 @@ mod tests {
         );
         assert!(error.unwrap_err().0.contains(&long));
         assert!(names(home.path()).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_in_the_project() {
+        let home = tempfile::tempdir().unwrap();
+        let (project, other) = (home.path().join("project"), home.path().join("other"));
+        fs::create_dir_all(project.join("a")).unwrap();
+        fs::create_dir_all(other.join("c")).unwrap();
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&project, &link).unwrap();
+        std::os::unix::fs::symlink(&other, project.join("a/b")).unwrap();
+        for force in [false, true] {
+            let error = write(&link, &files(&["x", "a/b/c/y"]), force).unwrap_err().0;
+            assert!(error.contains("a/b is in the way: it is a link"), "{error}");
+        }
+        assert!(names(&other.join("c")).is_empty());
+        assert_eq!(names(&project), ["a"]);
+        write(&link, &files(&["x", "a/y"]), false).unwrap();
+        assert_eq!(names(&project), ["a", "x"]);
     }
 
     #[test]

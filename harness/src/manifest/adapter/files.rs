@@ -5,7 +5,7 @@ use herm_protocol::{
     file::{FileContent, ReadParams, WriteParams},
 };
 
-use super::{ManifestAdapter, OPERATION, operation, worked};
+use super::{ManifestAdapter, OPERATION, worked};
 use crate::manifest::{Values, file::Files, refuse::nul, run};
 
 impl ManifestAdapter {
@@ -19,7 +19,9 @@ impl ManifestAdapter {
     pub(super) async fn read(&self, params: ReadParams) -> Result<FileContent, Error> {
         let files = self.files("file.read")?;
         let values = self.values_of_file(&params.sandbox, &params.path)?;
-        let output = operation(files.read.get_ref(), &values, "read the file").await?;
+        let words = files.read.get_ref().fill(&values);
+        let output = run::output(&words, None, OPERATION, run::CONTENT).await;
+        let output = worked(output, "read the file")?;
         let from = usize::try_from(params.offset)
             .unwrap_or(usize::MAX)
             .min(output.stdout.len());
@@ -37,7 +39,7 @@ impl ManifestAdapter {
         let files = self.files("file.write")?;
         let values = self.values_of_file(&params.sandbox, &params.path)?;
         let words = files.write.get_ref().fill(&values);
-        let output = run::output(&words, Some(params.data), OPERATION).await;
+        let output = run::output(&words, Some(params.data), OPERATION, run::WORDS).await;
         worked(output, "write the file").map(|_| ())
     }
 

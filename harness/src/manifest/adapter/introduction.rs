@@ -16,7 +16,13 @@ impl ManifestAdapter {
         };
         let version = match &self.manifest.version {
             Some(version) => {
-                let output = run::output(&version.get_ref().fill(&self.values()), None, OPERATION).await;
+                let output = run::output(
+                    &version.get_ref().fill(&self.values()),
+                    None,
+                    OPERATION,
+                    run::WORDS,
+                )
+                .await;
                 output
                     .ok()
                     .and_then(|output| lines(&output.stdout).into_iter().next())
@@ -54,7 +60,8 @@ impl ManifestAdapter {
         let looks = self.manifest.preflight.iter().map(|check| {
             let (check, values) = (check.get_ref(), &values);
             async move {
-                let output = run::output(&check.run.get_ref().fill(values), None, OPERATION).await;
+                let output =
+                    run::output(&check.run.get_ref().fill(values), None, OPERATION, run::WORDS).await;
                 let complaint = match output {
                     Ok(output) if output.code == Some(0) => return None,
                     Ok(output) => output.complaint(),

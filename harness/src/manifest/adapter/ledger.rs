@@ -5,7 +5,7 @@ use herm_protocol::{
     ledger::{Ledger, LedgerItem},
 };
 
-use super::{ManifestAdapter, lines, operation};
+use super::{ManifestAdapter, operation};
 use crate::manifest::{Values, file::Owned};
 
 impl ManifestAdapter {
@@ -38,5 +38,8 @@ pub(in crate::manifest) async fn listed(owned: &Owned, values: &Values) -> Resul
         kind: kind.clone(),
         id,
     };
-    Ok(lines(&output.stdout).into_iter().map(item).collect())
+    // A line is the id as it is: without its blanks it may be another thing's.
+    let text = String::from_utf8_lossy(&output.stdout);
+    let ids = text.lines().filter(|line| !line.trim().is_empty());
+    Ok(ids.map(str::to_owned).map(item).collect())
 }

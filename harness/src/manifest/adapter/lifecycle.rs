@@ -13,7 +13,7 @@ use herm_protocol::{
 use super::{
     Kept, ManifestAdapter, OPERATION, Sandbox, exec::records, lines, lock, operation, unavailable, worked,
 };
-use crate::manifest::{Template, file::IdFrom, run};
+use crate::manifest::{Template, file::IdFrom, id, run};
 
 /// How long opening may take when the manifest does not say.
 const OPEN: Duration = Duration::from_mins(1);
@@ -76,7 +76,10 @@ impl ManifestAdapter {
         }
         let within = self.manifest.open.within_s.as_ref();
         let within = within.map_or(OPEN, |within| Duration::from_secs(*within.get_ref()));
-        let output = match worked(run::output(&template.fill(&values), None, within).await, what) {
+        let output = match worked(
+            run::output(&template.fill(&values), None, within, run::WORDS).await,
+            what,
+        ) {
             Ok(output) => output,
             Err(error) => {
                 self.clean_up(id).await;
@@ -87,15 +90,30 @@ impl ManifestAdapter {
             return Ok(None);
         }
         let last = lines(&output.stdout).pop();
-        last.map(Some)
-            .ok_or_else(|| unavailable(what, "the command printed no id"))
+        let id = last.ok_or_else(|| unavailable(what, "the command printed no id"))?;
+        let is_option = id
+            .starts_with('-')
+            .then_some("its id would be taken for an option");
+        match id::problem(&id).or(is_option) {
+            Some(problem) => Err(unavailable(
+                what,
+                &format!("the command printed {id:?}; {problem}"),
+            )),
+            None => Ok(Some(id)),
+        }
     }
 
     /// A command that failed half-way may have made something of the id that it was given.
     async fn clean_up(&self, id: &str) {
         if let (Some(close), IdFrom::Given) = (&self.manifest.close, self.manifest.open.id) {
             // There may be nothing to close, which is what is wanted.
-            let _ = run::output(&close.run.get_ref().fill(&self.values_of(id)), None, OPERATION).await;
+            let _ = run::output(
+                &close.run.get_ref().fill(&self.values_of(id)),
+                None,
+                OPERATION,
+                run::WORDS,
+            )
+            .await;
         }
     }
 

@@ -147,7 +147,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs an operation that has to succeed; `what` reads on after "failed to".
 pub(super) async fn operation(template: &Template, values: &Values, what: &str) -> Result<Output, Error> {
-    worked(run::output(&template.fill(values), None, OPERATION).await, what)
+    carried_out(&template.fill(values), what).await
+}
+
+/// The same with words that were filled in already.
+pub(super) async fn carried_out(words: &[OsString], what: &str) -> Result<Output, Error> {
+    worked(run::output(words, None, OPERATION, run::WORDS).await, what)
 }
 
 fn worked(output: std::io::Result<Output>, what: &str) -> Result<Output, Error> {

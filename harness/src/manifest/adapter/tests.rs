@@ -156,7 +156,10 @@ async fn a_ledger_has_one_item_a_line_of_each_command() {
         kind: kind.into(),
         id,
     };
-    let containers = [item("container", "run-1".into()), item("container", "two".into())];
+    let containers = [
+        item("container", "  two  ".into()),
+        item("container", "run-1".into()),
+    ];
     assert_eq!(adapter.ledger().await.unwrap().items, containers);
     let sandbox = open(&adapter).await.unwrap().sandbox;
     let path = folder.path().join(format!("run-1-{sandbox}"));
@@ -345,6 +348,77 @@ async fn what_still_holds_is_undone_at_the_end() {
     adapter.shutdown().await;
     // The manifest itself.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn an_id_that_is_an_option_or_no_text_is_given_to_no_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = with_ledger()
+        .replace(
+            r#""find", "#,
+            r#""sh", "-c", 'printf "%s\n" --all " x" "$(printf "a\377")" "$(printf "b\033")"', "#,
+        )
+        .replace(
+            r#""rm", "-r", "{item}""#,
+            r#""sh", "-c", 'echo "$0" >> "$1"', "{item}", "{scratch}/removed""#,
+        );
+    let manifest = manifest(folder.path(), &text);
+    let cleaned = manifest.clean("run-1", folder.path()).await.unwrap();
+    let problems = cleaned.iter().filter(|thing| thing.item.kind == "file");
+    let problems: Vec<_> = problems.map(|thing| thing.problem.as_deref().unwrap()).collect();
+    for (problem, part) in problems
+        .iter()
+        .zip(["an option", "has worked", "not valid UTF-8", "a control"])
+    {
+        assert!(problem.contains(part), "{problem}");
+    }
+    assert_eq!(problems.len(), 4);
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("removed")).unwrap(),
+        " x\n"
+    );
+}
+
+#[tokio::test]
+async fn an_opening_that_prints_no_id_but_an_option_has_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = HEAD.replace(
+        r#"run = ["mkdir", "{scratch}/{run}-{sandbox}"]"#,
+        "id = \"output\"\nrun = [\"echo\", \"--force\"]",
+    );
+    let error = open(&adapter(folder.path(), &text).await).await.unwrap_err();
+    assert!(error.message.contains("taken for an option"), "{error}");
+}
+
+#[tokio::test]
+async fn a_command_that_prints_without_end_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = with_ledger().replace(r#""find", "#, r#""sh", "-c", 'echo $$ > "$0/pid"; yes; :', "#);
+    let error = adapter(folder.path(), &text).await.ledger().await.unwrap_err();
+    assert!(error.message.contains("more than 4194304 bytes"), "{error}");
+    let group = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+    let alive = || {
+        let all = crate::process_table::all();
+        all.into_iter()
+            .any(|process| process.parent.to_string() == group.trim() && !process.ended)
+    };
+    for _ in 0..100 {
+        if !alive() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("yes is still running");
+}
+
+#[tokio::test]
+async fn a_command_has_ended_although_what_it_started_holds_its_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = with_ledger().replace(r#""find", "#, r#""sh", "-c", 'echo mine; sleep 20 &', "#);
+    let start = std::time::Instant::now();
+    let items = adapter(folder.path(), &text).await.ledger().await.unwrap().items;
+    assert!(items.iter().any(|item| item.id == "mine"), "{items:?}");
+    assert!(start.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
