@@ -23,7 +23,7 @@ Feature: STALE: a sandbox that was changed behind the backend's back
     Then the command is answered as lost with its sandbox
     And the beat has stopped
 
-  @id:STALE-003 @must @since:0.1 @profile:core @fresh @mutant:signals-as-exit-codes
+  @id:STALE-003 @must @since:0.1 @profile:core @fresh @mutant:a-lost-sandbox-looks-like-a-failed-command
   Scenario Outline: A command that is ended from outside has not exited by itself
     Commands that destroy their sandbox were taken for commands that had failed (https://github.com/UKGovernmentBEIS/inspect_ai/issues/4709).
     Given an open sandbox
