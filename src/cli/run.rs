@@ -226,7 +226,11 @@ fn conclude(
         let known = expectations.first().and_then(Option::as_ref);
         match report.subjects.first() {
             Some(subject) if subject.skipped.is_none() && report.interrupted.is_none() => {
-                write_expectations(subject, known, path).map_err(usage)?;
+                let written = write_expectations(subject, known, path).map_err(usage)?;
+                tell(format_args!(
+                    "herm: wrote {written} expectations to {}; give each its reason",
+                    path.display()
+                ));
             }
             _ => tell(format_args!(
                 "herm: {} is not written: the subject was not tested to the end",

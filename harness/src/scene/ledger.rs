@@ -121,7 +121,12 @@ impl Ledger {
             .iter()
             .filter_map(|(process, now)| {
                 let more = now.saturating_sub(*before.descriptors.get(process)?);
-                (more > 0).then(|| (more, format!("process {} holds {more} more", process.0)))
+                (more > 0).then(|| {
+                    (
+                        more,
+                        format!("process {} holds {more} more descriptors", process.0),
+                    )
+                })
             })
             .collect();
         (

@@ -64,7 +64,13 @@ pub(crate) async fn leave_beat(scene: &mut Scene) -> StepResult {
     scene
         .prepare(format!("{text} </dev/null >/dev/null 2>&1 &"))
         .await?;
-    scene.await_beat().await
+    scene.await_beat().await.map_err(|failure| Failure {
+        seen: format!(
+            "{}; where everything ends with its command, the choice left_behind is end",
+            failure.seen
+        ),
+        ..failure
+    })
 }
 
 async fn destroy(scene: &mut Scene, id: String) -> StepResult {
