@@ -19,8 +19,7 @@ use herm_protocol::{
     job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::{Ledger, LedgerItem},
     sandbox::{
-        CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxSpec,
-        SandboxState,
+        CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxState,
     },
 };
 use tokio::{
@@ -29,8 +28,8 @@ use tokio::{
 };
 
 use super::{
-    Mode, check, declaration, environment, kept, log::tell, open, preflight, residence::Residence,
-    resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell,
+    Mode, check, declaration, environment, log::tell, open, preflight, residence::Residence, resident_run,
+    run, run::Ground, sandbox::Sandbox, shell::Shell,
 };
 use crate::{
     caller::{Control, Input, Output},
@@ -49,31 +48,31 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The local backend. Clones are the same backend.
 #[derive(Clone, Debug)]
-pub struct LocalBackend(Arc<Inner>);
+pub struct LocalBackend(pub(super) Arc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
-    mode: Mode,
+pub(super) struct Inner {
+    pub(super) mode: Mode,
     /// The resident's program, looked for once; the reason where there is none.
-    binary: OnceLock<Result<Binary, Error>>,
-    ground: Ground,
-    place: Mutex<Place>,
-    sandboxes: Mutex<Sandboxes>,
+    pub(super) binary: OnceLock<Result<Binary, Error>>,
+    pub(super) ground: Ground,
+    pub(super) place: Mutex<Place>,
+    pub(super) sandboxes: Mutex<Sandboxes>,
 }
 
 /// Where sandboxes are made.
 #[derive(Clone, Debug)]
-struct Place {
-    run: String,
-    scratch: PathBuf,
+pub(super) struct Place {
+    pub(super) run: String,
+    pub(super) scratch: PathBuf,
     /// Where sandboxes are kept under a key; the user's own directory when not set.
-    kept: Option<PathBuf>,
+    pub(super) kept: Option<PathBuf>,
 }
 
 #[derive(Debug, Default)]
-struct Sandboxes {
-    shut_down: bool,
-    open: HashMap<String, Arc<Sandbox>>,
+pub(super) struct Sandboxes {
+    pub(super) shut_down: bool,
+    pub(super) open: HashMap<String, Arc<Sandbox>>,
 }
 
 impl LocalBackend {
@@ -134,11 +133,11 @@ impl LocalBackend {
         found.ok_or_else(|| Error::sandbox_not_found(id))
     }
 
-    fn sandboxes(&self) -> MutexGuard<'_, Sandboxes> {
+    pub(super) fn sandboxes(&self) -> MutexGuard<'_, Sandboxes> {
         self.0.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn place(&self) -> MutexGuard<'_, Place> {
+    pub(super) fn place(&self) -> MutexGuard<'_, Place> {
         self.0.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -471,89 +470,8 @@ impl LocalBackend {
         Ok(opened)
     }
 
-    /// Opens the sandbox of a key: the one that is there, or a new one, which outlives this process.
-    async fn open_kept(&self, key: &str, spec: SandboxSpec) -> Result<Opened, Error> {
-        check::spec(None, &spec)?;
-        if self.0.mode == Mode::Native {
-            return Err(Error::unsupported("key"));
-        }
-        let base = self.kept_base()?;
-        let binary = self.0.binary.get_or_init(Binary::find).clone()?;
-        let kept::Kept {
-            sandbox,
-            state,
-            notice,
-        } = kept::open(&base, key, &binary, &self.0.ground.environment).await?;
-        let sandbox = match spec.cwd {
-            Some(cwd) => sandbox.with_cwd(cwd.to_path()),
-            None => sandbox,
-        };
-        let sandbox = sandbox.with_env(spec.env);
-        let mut opened = open::opened(&sandbox, self.0.mode);
-        opened.state = state;
-        opened.notices.extend(notice);
-        self.keep(sandbox).await?;
-        Ok(opened)
-    }
-
-    fn kept_base(&self) -> Result<PathBuf, Error> {
-        let named = self.place().kept.clone();
-        named.map_or_else(kept::default_base, Ok)
-    }
-
-    /// Every sandbox that is kept under a key, by key, opened here or not.
-    ///
-    /// # Errors
-    /// Where they are kept cannot be read.
-    pub async fn list_kept(&self) -> Result<Vec<SandboxInfo>, Error> {
-        let base = self.kept_base()?;
-        let resource = base.to_string_lossy().into_owned();
-        let lying = blocking(&resource, move || kept::list(&base)).await?;
-        let mut found = Vec::new();
-        for one in lying {
-            let running = Residence::attach(&one.directory.join("resident")).await.is_some();
-            found.push(SandboxInfo {
-                sandbox: one.id,
-                key: Some(one.key),
-                state: if running {
-                    SandboxState::Running
-                } else {
-                    SandboxState::Stopped
-                },
-                cwd: Some(Sandbox::own_work(&one.directory).as_path().into()),
-            });
-        }
-        Ok(found)
-    }
-
-    /// Removes the sandbox of a key, with its files and with everything that runs in it; says whether there was one.
-    ///
-    /// # Errors
-    /// Something of it could not be ended or removed; removing it again tries again.
-    pub async fn remove_kept(&self, key: &str) -> Result<bool, Error> {
-        let base = self.kept_base()?;
-        let directory = kept::directory_of(&base, key);
-        if !tokio::fs::try_exists(&directory).await.unwrap_or(true) {
-            return Ok(false);
-        }
-        let lock = kept::lock(&base, key).await?;
-        let id = kept::id_of(key);
-        let work = Sandbox::own_work(&directory);
-        let sandbox = Sandbox::kept(id.clone(), key.to_owned(), directory.clone(), work);
-        let sandbox = match Residence::attach(&directory.join("resident")).await {
-            Some(residence) => sandbox.with_residence(residence),
-            None => sandbox,
-        };
-        sandbox.close().await?;
-        self.sandboxes().open.remove(&id);
-        // The lock goes while it is held, so that nobody waits for a file that nobody else sees.
-        let _ = tokio::fs::remove_file(directory.with_extension("lock")).await;
-        drop(lock);
-        Ok(true)
-    }
-
     /// Takes a new sandbox among those that are open.
-    async fn keep(&self, sandbox: Sandbox) -> Result<(), Error> {
+    pub(super) async fn keep(&self, sandbox: Sandbox) -> Result<(), Error> {
         let sandbox = Arc::new(sandbox);
         let refused = {
             let mut sandboxes = self.sandboxes();

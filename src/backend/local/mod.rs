@@ -13,6 +13,7 @@ mod environment;
 mod group;
 mod guard;
 mod input;
+mod keep;
 mod kept;
 mod launch;
 mod leader;
