@@ -1,11 +1,10 @@
 //! `herm bench`: how long subjects take, beside each other.
 
-use std::{ffi::OsString, fmt::Write as _, process::ExitCode, sync::Arc};
+use std::{ffi::OsString, fmt::Write as _, process::ExitCode};
 
 use clap::{Args, ValueEnum};
 use herm_harness::{
     bench::{BenchOptions, BenchResult, BenchVerdict, Contender, PlainCommand, SubjectExec, compare},
-    plan::Selection,
     runner::RunOptions,
     scene::Failure,
     stop::Stop,
@@ -106,20 +105,12 @@ async fn bench(arguments: &Arguments) -> Result<Exit, Refusal> {
     let stop = Stop::default();
     let signals = EndSignals::take().map_err(broken)?;
     let workspace = Workspace::make(&run, None)?;
-    let options = RunOptions {
+    let options = RunOptions::new(
         run,
-        scratch: workspace.path().to_owned(),
-        selection: Selection::default(),
-        parallelism: None,
-        retries: 0,
-        keep: false,
-        hold: None,
-        validate: false,
-        guard: guard(workspace.path()).map_err(broken)?,
-        redactor: Arc::default(),
-        listener: None,
-        stop: stop.clone(),
-    };
+        workspace.path().to_owned(),
+        guard(workspace.path()).map_err(broken)?,
+        stop.clone(),
+    );
     tokio::spawn(obey(signals, stop.clone()));
     let result = tokio::select! {
         biased;

@@ -1,10 +1,9 @@
 //! `herm doctor`: what is missing on this machine, and what to do about it.
 
-use std::{env, fs, path::Path, process::ExitCode, sync::Arc};
+use std::{env, fs, path::Path, process::ExitCode};
 
 use clap::Args;
 use herm_harness::{
-    plan::Selection,
     runner::{RunOptions, preflight},
     stop::Stop,
     subject::Subject,
@@ -129,20 +128,7 @@ async fn look_at(subject: &Subject, scratch: &Path) -> Vec<Finding> {
             "call it by its path",
         )];
     };
-    let options = RunOptions {
-        run: run_id(),
-        scratch: scratch.to_owned(),
-        selection: Selection::default(),
-        parallelism: None,
-        retries: 0,
-        keep: false,
-        hold: None,
-        validate: false,
-        guard,
-        redactor: Arc::default(),
-        listener: None,
-        stop: Stop::default(),
-    };
+    let options = RunOptions::new(run_id(), scratch.to_owned(), guard, Stop::default());
     match preflight(subject, &options).await {
         Ok((info, Some(preflight))) if preflight.problems.is_empty() => {
             let who = format!("{} {}", info.name, info.version);

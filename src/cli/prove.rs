@@ -1,12 +1,11 @@
 //! `herm prove`: the checks, proved by mutants.
 
-use std::{ffi::OsString, fmt::Write as _, process::ExitCode, sync::Arc, time::Instant};
+use std::{ffi::OsString, fmt::Write as _, process::ExitCode, time::Instant};
 
 use clap::Args;
 use herm_harness::{
     contract::Contract,
     near_miss::hint,
-    plan::Selection,
     prove::{MutantProof, Proof, ProofOptions, prove},
     runner::RunOptions,
     stop::Stop,
@@ -73,20 +72,12 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
     let signals = EndSignals::take().map_err(broken)?;
     let workspace = Workspace::make(&run, None)?;
     let options = ProofOptions {
-        run: RunOptions {
+        run: RunOptions::new(
             run,
-            scratch: workspace.path().to_owned(),
-            selection: Selection::default(),
-            parallelism: None,
-            retries: 0,
-            keep: false,
-            hold: None,
-            validate: false,
-            guard: guard(workspace.path()).map_err(broken)?,
-            redactor: Arc::default(),
-            listener: None,
-            stop: stop.clone(),
-        },
+            workspace.path().to_owned(),
+            guard(workspace.path()).map_err(broken)?,
+            stop.clone(),
+        ),
         mutants: arguments.mutants.clone(),
         full: arguments.full,
         jobs: arguments.jobs.into(),

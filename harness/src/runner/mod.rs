@@ -78,6 +78,27 @@ pub struct RunOptions {
     pub stop: Stop,
 }
 
+impl RunOptions {
+    /// The whole contract once, without retries, and with nobody who looks on.
+    #[must_use]
+    pub fn new(run: String, scratch: PathBuf, guard: Vec<OsString>, stop: Stop) -> Self {
+        Self {
+            run,
+            scratch,
+            selection: Selection::default(),
+            parallelism: None,
+            retries: 0,
+            keep: false,
+            hold: None,
+            guard,
+            redactor: Arc::default(),
+            listener: None,
+            validate: false,
+            stop,
+        }
+    }
+}
+
 /// A subject that could not be tested at all.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to test {subject}: {}", failure.seen)]
