@@ -44,9 +44,13 @@ impl Process {
 
     /// It and its command line, for people.
     pub(crate) fn describe(&self) -> String {
-        let line = fs::read(format!("/proc/{}/cmdline", self.id)).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        let line: String = line.trim().chars().take(TOLD).collect();
+        let read = |name: &str| fs::read(format!("/proc/{}/{name}", self.id)).unwrap_or_default();
+        let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+        let mut line: String = line.trim().chars().take(TOLD).collect();
+        // One that has ended, and one that is being replaced by its program, has no command line, but a name.
+        if line.is_empty() {
+            line = String::from_utf8_lossy(&read("comm")).trim().to_owned();
+        }
         let state = if self.ended {
             ", which has ended and was never waited for"
         } else {
@@ -100,14 +104,26 @@ pub(crate) fn working_in(place: &Path) -> Vec<Process> {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::process::Command;
+pub(crate) mod tests {
+    use std::process::{Child, Command};
 
     use super::*;
 
+    /// A child that sleeps, and that the system tells of by its command line: one that was just started has none yet.
+    pub(crate) fn sleeper(seconds: &str) -> Child {
+        let child = Command::new("sleep").arg(seconds).spawn().unwrap();
+        while fs::read(format!("/proc/{}/cmdline", child.id()))
+            .unwrap()
+            .is_empty()
+        {
+            std::thread::yield_now();
+        }
+        child
+    }
+
     #[test]
     fn a_child_is_found_below_this_process_and_told_apart_from_what_has_ended() {
-        let mut child = Command::new("sleep").arg("30").spawn().unwrap();
+        let mut child = sleeper("30");
         let seen = |id: u32| {
             descendants_of(std::process::id())
                 .into_iter()
@@ -122,7 +138,11 @@ mod tests {
         while !seen(child.id()).unwrap().ended {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        assert!(!found.lives());
+        assert!(
+            !found.lives() && found.describe().contains("\"sleep\""),
+            "{}",
+            found.describe()
+        );
         child.wait().unwrap();
         assert_eq!(seen(child.id()), None);
     }

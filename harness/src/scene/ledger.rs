@@ -216,9 +216,10 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::{net::TcpListener, os::unix::net::UnixListener, process::Command};
+    use std::{net::TcpListener, os::unix::net::UnixListener};
 
     use super::*;
+    use crate::process_table::tests::sleeper;
 
     fn items(names: &[&str]) -> Vec<LedgerItem> {
         let item = |name: &&str| LedgerItem {
@@ -237,7 +238,7 @@ mod tests {
         fs::remove_file(folder.path().join("old")).unwrap();
         fs::create_dir(folder.path().join("new")).unwrap();
         fs::write(folder.path().join("new/file"), b"").unwrap();
-        let mut child = Command::new("sleep").arg("31").spawn().unwrap();
+        let mut child = sleeper("31");
         let after = Ledger::look(own, folder.path()).with_owned(items(&["b", "c"]));
         child.kill().unwrap();
         child.wait().unwrap();
