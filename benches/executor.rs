@@ -15,7 +15,7 @@ use std::{
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use herm::{
     backend::local::{LocalBackend, Mode},
-    caller::{Control, Input, Output},
+    caller::{Caller, Control, Input, NoTools, Output},
 };
 use herm_protocol::{
     Adapter as _, Interrupt,
@@ -89,9 +89,14 @@ impl Warm {
 
     async fn run(&self, text: &str, output: Counted) {
         let params = RunParams::new(&self.sandbox, "bench", Command::Shell(text.into()));
+        let caller = Caller {
+            output,
+            input: Nothing,
+            tools: NoTools,
+        };
         let finished = self
             .backend
-            .execute(params, output, Nothing, Nothing)
+            .execute(params, caller, Nothing)
             .await
             .unwrap();
         assert_eq!(finished.outcome, Outcome::Exited { code: 0 });

@@ -11,7 +11,7 @@ use std::{
 
 use herm::{
     backend::local::{LocalBackend, Mode},
-    caller::{Control, Input, Output},
+    caller::{Caller, Control, Input, NoTools, Output},
 };
 use herm_protocol::{
     Adapter as _, Interrupt,
@@ -53,8 +53,13 @@ async fn count(backend: &LocalBackend, sandbox: &str, number: u64) {
     let text = format!("echo number {number}; exit {code}");
     let params = RunParams::new(sandbox, number.to_string(), Command::Shell(text.into()));
     let kept = Kept::default();
+    let caller = Caller {
+        output: kept.clone(),
+        input: Nothing,
+        tools: NoTools,
+    };
     let finished = backend
-        .execute(params, kept.clone(), Nothing, Nothing)
+        .execute(params, caller, Nothing)
         .await
         .unwrap();
     assert_eq!(finished.outcome, Outcome::Exited { code });

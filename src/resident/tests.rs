@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{Channel, Dial, DialError, Resident, Secret, Settings};
-use crate::caller::{Control, Input, Output};
+use crate::caller::{Caller, Control, Input, NoTools, Output};
 
 const KEY: [u8; SECRET] = [7; SECRET];
 
@@ -207,8 +207,13 @@ fn run(stdin: Stdin, input: Vec<&'static [u8]>, start: Start) -> Run {
     let output = kept.clone();
     let outcome = tokio::spawn(async move {
         let mut control = Wishes(queue);
+        let caller = Caller {
+            output,
+            input: Pieces(input),
+            tools: NoTools,
+        };
         resident
-            .run("s", start, stdin, output, Pieces(input), &mut control)
+            .run("s", start, stdin, caller, &mut control)
             .await
     });
     Run {

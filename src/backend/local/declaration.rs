@@ -32,7 +32,7 @@ const CAPABILITIES: &[&str] = &[
 ];
 
 /// What only a resident gives.
-const OF_RESIDENT: &[&str] = &["jobs"];
+const OF_RESIDENT: &[&str] = &["jobs", "rpc"];
 
 const CHOICES: &[(&str, &str)] = &[
     ("latency", "local"),

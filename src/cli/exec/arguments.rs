@@ -13,6 +13,8 @@ use clap::{
 };
 use herm_protocol::{exec::Command, sandbox::Variable};
 
+use super::tools::Tool;
+
 /// Run one command through the executor.
 ///
 /// Its input, unless that is a terminal, and its output are passed through byte for byte as they come. The command does
@@ -46,6 +48,10 @@ pub(in crate::cli) struct Arguments {
     /// A variable that it sees; can be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(variable))]
     pub(super) env: Vec<Variable>,
+    /// A tool that the command may call as `"$HERM_RPC" call NAME`: PROGRAM runs outside the sandbox, with the arguments on
+    /// its standard input, and what it prints is the reply; can be given several times
+    #[arg(long, value_name = "NAME=PROGRAM", value_parser = Tool::parse, conflicts_with = "detach")]
+    pub(super) rpc: Vec<Tool>,
     /// The deadline: a number with ms, s, m or h; 0s is none
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,

@@ -4,6 +4,7 @@ mod arguments;
 mod live;
 mod record;
 mod result;
+mod tools;
 
 use std::{
     io::IsTerminal as _,
@@ -17,7 +18,7 @@ use std::{
 
 use herm::{
     backend::local::{self, LocalBackend, Mode},
-    caller::Output,
+    caller::{Caller, Output},
 };
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
@@ -33,6 +34,7 @@ use self::{
     live::{Live, OwnStdin, Wishes},
     record::Record,
     result::{Ended, exit_code, print_json, unwritten},
+    tools::Programs,
 };
 use super::{fail, kept::refused, list::print, runtime::block_on, signals::EndSignals};
 
@@ -135,8 +137,15 @@ async fn run_in(
     if !std::io::stdin().is_terminal() {
         params.stdin = Stdin::Stream;
     }
+    let programs = Programs::new(&arguments.rpc);
+    params.rpc = programs.allowed();
+    let caller = Caller {
+        output,
+        input: OwnStdin::default(),
+        tools: programs,
+    };
     let mut finished = backend
-        .execute(params, output, OwnStdin::default(), wishes)
+        .execute(params, caller, wishes)
         .await?;
     if arguments.cwd.is_some() {
         name_option(&mut finished.outcome);
