@@ -94,11 +94,7 @@ impl Warm {
             input: Nothing,
             tools: NoTools,
         };
-        let finished = self
-            .backend
-            .execute(params, caller, Nothing)
-            .await
-            .unwrap();
+        let finished = self.backend.execute(params, caller, Nothing).await.unwrap();
         assert_eq!(finished.outcome, Outcome::Exited { code: 0 });
     }
 }

@@ -58,10 +58,7 @@ async fn count(backend: &LocalBackend, sandbox: &str, number: u64) {
         input: Nothing,
         tools: NoTools,
     };
-    let finished = backend
-        .execute(params, caller, Nothing)
-        .await
-        .unwrap();
+    let finished = backend.execute(params, caller, Nothing).await.unwrap();
     assert_eq!(finished.outcome, Outcome::Exited { code });
     let printed = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
     assert_eq!(printed, format!("number {number}\n"));

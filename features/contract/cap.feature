@@ -34,6 +34,10 @@ Feature: CAP: what is declared works, and what is not is refused
     Examples:
       | option        |
       | detachment    |
+    @needs:!rpc
+    Examples:
+      | option        |
+      | tools         |
 
   @id:CAP-004 @must @since:0.1 @profile:core @fresh @mutant:opens-without-what-was-asked
   Scenario Outline: A property of a sandbox that is not offered is refused, and no sandbox is made

@@ -137,13 +137,18 @@ fn take_reply(socket: &mut UnixStream) -> Result<(), Failed> {
     let (line, rest) = first_line(socket)?;
     let (word, length) = line.split_once(' ').unwrap_or_default();
     let Ok(length) = length.parse::<u64>() else {
-        return Err(Failed::new(ToolFailure::Unavailable, "what answered is no resident"));
+        return Err(Failed::new(
+            ToolFailure::Unavailable,
+            "what answered is no resident",
+        ));
     };
     if word == "ok" {
         return copy_reply(socket, &rest, length);
     }
     let mut message = rest;
-    let most = (MAX_TOOL_MESSAGE as u64).min(length).saturating_sub(message.len() as u64);
+    let most = (MAX_TOOL_MESSAGE as u64)
+        .min(length)
+        .saturating_sub(message.len() as u64);
     let _ = socket.take(most).read_to_end(&mut message);
     let kind = ToolFailure::ALL.into_iter().find(|kind| kind.word() == word);
     Err(Failed::new(
@@ -163,7 +168,10 @@ fn first_line(socket: &mut UnixStream) -> Result<(String, Vec<u8>), Failed> {
             return Ok((line, rest));
         }
         if bytes.len() > LONGEST_LINE {
-            return Err(Failed::new(ToolFailure::Unavailable, "what answered is no resident"));
+            return Err(Failed::new(
+                ToolFailure::Unavailable,
+                "what answered is no resident",
+            ));
         }
         match socket.read(&mut buffer) {
             Ok(0) => return Err(lost(io::ErrorKind::UnexpectedEof.into())),

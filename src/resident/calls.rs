@@ -97,7 +97,10 @@ impl<T: Tools> Calls<T> {
         let fault = if offset > come {
             Some((ToolFailure::Failed, "arguments are missing".to_owned()))
         } else if length > self.most {
-            let message = format!("the arguments have more than the {} bytes that are allowed", self.most);
+            let message = format!(
+                "the arguments have more than the {} bytes that are allowed",
+                self.most
+            );
             Some((ToolFailure::TooLong, message))
         } else {
             None
@@ -140,7 +143,10 @@ impl<T: Tools> Calls<T> {
 
     /// Has the resident told again what it may not have heard.
     pub(super) async fn again(&mut self, connection: &Arc<Connection>) {
-        let answered = self.open.iter().filter(|(_, state)| matches!(state, State::Answered(_)));
+        let answered = self
+            .open
+            .iter()
+            .filter(|(_, state)| matches!(state, State::Answered(_)));
         let answered: Vec<_> = answered.map(|(number, _)| *number).collect();
         for number in answered {
             self.answer(connection, number).await;

@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::{
     Resident,
-    client::{ATTEMPTS, Unreached},
     calls::Calls,
+    client::{ATTEMPTS, Unreached},
     connection::{CallFault, Connection},
     convert::{self, unreached},
     feed::{Feed, Piece},

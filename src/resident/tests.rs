@@ -212,9 +212,7 @@ fn run(stdin: Stdin, input: Vec<&'static [u8]>, start: Start) -> Run {
             input: Pieces(input),
             tools: NoTools,
         };
-        resident
-            .run("s", start, stdin, caller, &mut control)
-            .await
+        resident.run("s", start, stdin, caller, &mut control).await
     });
     Run {
         outcome,

@@ -10,6 +10,7 @@ mod others;
 mod room;
 pub mod shell;
 mod stay;
+pub(crate) mod tools;
 mod worker;
 
 use std::{
@@ -88,6 +89,8 @@ pub(crate) struct Notes {
     pub(crate) name: Option<String>,
     /// What the backend said of itself, or what a call gave, for the next step.
     pub(crate) value: Option<serde_json::Value>,
+    /// The tools that a command was given.
+    pub(crate) tools: Option<Arc<tools::Toolbox>>,
     /// A number for the next step.
     pub(crate) number: Option<u64>,
     /// Paths on this machine that were the sandbox's which was destroyed last.

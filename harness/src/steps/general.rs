@@ -102,7 +102,7 @@ fn output_in_words(scene: &Scene, what: &str) -> Result<Vec<u8>, Failure> {
     match what {
         "empty" => Ok(Vec::new()),
         "every byte value, in order" => Ok(all_bytes()),
-        "all that was printed" | "that input" | "that value" => {
+        "all that was printed" | "that reply" | "that input" | "that value" => {
             Ok(scene.notes.content.clone().unwrap_or_default())
         }
         other => Err(Failure::suite(format!("{other:?} is no output"))),

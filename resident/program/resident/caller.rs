@@ -160,7 +160,11 @@ impl Caller {
     pub(super) fn read(&mut self) -> Came {
         if !self.wants_more() {
             // Nothing is waited for but the code's end.
-            return if self.out.is_empty() { Came::Lost } else { Came::Bytes };
+            return if self.out.is_empty() {
+                Came::Lost
+            } else {
+                Came::Bytes
+            };
         }
         let room = if self.is_new() {
             LONGEST_LINE - self.line.len()
@@ -182,7 +186,10 @@ impl Caller {
             Err(_) => return Came::Lost,
         };
         if !self.is_new() {
-            return self.arguments.take(bytes).map_or_else(Came::Nonsense, |()| Came::Bytes);
+            return self
+                .arguments
+                .take(bytes)
+                .map_or_else(Came::Nonsense, |()| Came::Bytes);
         }
         self.line.extend_from_slice(bytes);
         self.greet()
@@ -198,7 +205,9 @@ impl Caller {
         };
         let rest = self.line.split_off(end + 1);
         let line = std::mem::take(&mut self.line);
-        let words = std::str::from_utf8(&line).unwrap_or_default().trim_end_matches('\n');
+        let words = std::str::from_utf8(&line)
+            .unwrap_or_default()
+            .trim_end_matches('\n');
         let words: Vec<_> = words.splitn(3, ' ').collect();
         let [WORD, token, tool] = words.as_slice() else {
             return Came::Nonsense("the first line is not: call TOKEN TOOL");
@@ -314,7 +323,10 @@ impl Caller {
 
     /// Whether everything was said.
     pub(super) fn is_done(&self) -> bool {
-        let whole = self.reply.as_ref().is_some_and(|reply| reply.taken == reply.total);
+        let whole = self
+            .reply
+            .as_ref()
+            .is_some_and(|reply| reply.taken == reply.total);
         self.out.is_empty() && (self.is_closing() || whole)
     }
 
@@ -386,7 +398,11 @@ mod tests {
         for wrong in [&b"\n"[..], b"call x\n", b"take x y\n", b"call x y\n\0\0\0\0more"] {
             let (mut code, mut caller) = pair();
             code.write_all(wrong).unwrap();
-            assert!(matches!(caller.read(), Came::Nonsense(_)), "{}", wrong.escape_ascii());
+            assert!(
+                matches!(caller.read(), Came::Nonsense(_)),
+                "{}",
+                wrong.escape_ascii()
+            );
         }
         let (mut code, mut caller) = pair();
         code.write_all(&[b'x'; 2 * LONGEST_LINE]).unwrap();

@@ -81,8 +81,7 @@ impl Resident {
             return Err(refusal(ErrorKind::WrongState, message));
         };
         let token = random().map(word_of);
-        let token =
-            token.map_err(|_| refusal(ErrorKind::Internal, "the system has no random numbers"))?;
+        let token = token.map_err(|_| refusal(ErrorKind::Internal, "the system has no random numbers"))?;
         start.env.extend([
             (
                 b"HERM_RPC".to_vec(),
@@ -122,7 +121,11 @@ impl Resident {
             self.timers
                 .insert((Instant::now() + LINE_LIMIT, Timer::Caller(id)));
             if job.is_none() {
-                self.fail_caller(id, ToolFailure::Denied, "this process is not of a command that runs");
+                self.fail_caller(
+                    id,
+                    ToolFailure::Denied,
+                    "this process is not of a command that runs",
+                );
             } else if many {
                 let message = format!("more than {CALLERS_OF_JOB} calls of a command, or {CALLERS} in all");
                 self.fail_caller(id, ToolFailure::Denied, &message);

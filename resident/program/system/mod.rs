@@ -23,7 +23,9 @@ pub(crate) use process::{
     set_dumpable, set_name, set_umask, subreaper,
 };
 pub(crate) use signal::{Signals, number};
-pub(crate) use socket::{connect, directory_watch, large_buffer, message_pair, peer_process, peer_user, random};
+pub(crate) use socket::{
+    connect, directory_watch, large_buffer, message_pair, peer_process, peer_user, random,
+};
 pub(crate) use spawn::spawn;
 
 /// Error numbers of Linux that decide something here.

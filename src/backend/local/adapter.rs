@@ -259,11 +259,7 @@ impl Adapter for LocalBackend {
             control,
             tools,
         } = execution;
-        let caller = Caller {
-            output,
-            input,
-            tools,
-        };
+        let caller = Caller { output, input, tools };
         self.execute(params, caller, control).await
     }
 

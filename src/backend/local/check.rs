@@ -227,7 +227,10 @@ mod tests {
                 .resource
                 .unwrap()
         };
-        assert_eq!(refusal_of_tools(Rpc::allowing(["a", "b c"]), false), "rpc.allow[1]");
+        assert_eq!(
+            refusal_of_tools(Rpc::allowing(["a", "b c"]), false),
+            "rpc.allow[1]"
+        );
         assert_eq!(refusal_of_tools(Rpc::allowing(["a"]), true), "rpc");
         for cwd in ["", "/a\0"] {
             let refused = refusal(|params| params.cwd = Some(cwd.into()));

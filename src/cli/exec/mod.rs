@@ -144,9 +144,7 @@ async fn run_in(
         input: OwnStdin::default(),
         tools: programs,
     };
-    let mut finished = backend
-        .execute(params, caller, wishes)
-        .await?;
+    let mut finished = backend.execute(params, caller, wishes).await?;
     if arguments.cwd.is_some() {
         name_option(&mut finished.outcome);
     }

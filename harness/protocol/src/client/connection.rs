@@ -238,11 +238,7 @@ impl Client {
         self.run_hosted(params, Some(Host::new(tools, rpc)))
     }
 
-    fn run_hosted(
-        self: &Arc<Self>,
-        params: &RunParams,
-        host: Option<Arc<Host>>,
-    ) -> Result<Exec, CallError> {
+    fn run_hosted(self: &Arc<Self>, params: &RunParams, host: Option<Arc<Host>>) -> Result<Exec, CallError> {
         let id = self.next_id();
         let (events, received) = mpsc::unbounded_channel();
         self.shared.lock().execs.insert(

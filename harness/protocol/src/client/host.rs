@@ -103,7 +103,10 @@ impl Host {
             Some(call) => call,
         };
         let Call::Collecting(collected) = call else {
-            let message = format!("the call {:?} was made already; it is not made twice", params.call);
+            let message = format!(
+                "the call {:?} was made already; it is not made twice",
+                params.call
+            );
             return Err(Error::new(ErrorKind::AlreadyExists, &params.call, message));
         };
         if params.offset != collected.len() as u64 {
@@ -146,7 +149,9 @@ impl Host {
             let message = format!("nothing is left to be read of the call {:?}", params.call);
             return Err(Error::new(ErrorKind::NotFound, &params.call, message));
         };
-        let from = usize::try_from(params.from).unwrap_or(usize::MAX).min(reply.len());
+        let from = usize::try_from(params.from)
+            .unwrap_or(usize::MAX)
+            .min(reply.len());
         let answer = piece(reply, from);
         if from + answer.data.len() == reply.len() {
             calls.insert(params.call.clone(), Call::Over);

@@ -15,12 +15,7 @@ use tokio::{
     sync::{Notify, mpsc, oneshot},
 };
 
-use super::{
-    CallError, Fault, Uninvited,
-    exec::ExecEvent,
-    host::Host,
-    process::shorten,
-};
+use super::{CallError, Fault, Uninvited, exec::ExecEvent, host::Host, process::shorten};
 use crate::{
     Error,
     codec::{Line, Overflow, read_line},

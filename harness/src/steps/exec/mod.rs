@@ -4,6 +4,7 @@ pub(super) mod cwd;
 pub(super) mod env;
 pub(super) mod exit;
 mod job;
+mod rpc;
 mod stdin;
 mod stream;
 pub(super) mod timeout;
@@ -18,4 +19,5 @@ pub(super) fn register(steps: &mut StepList) {
     cwd::register(steps);
     timeout::register(steps);
     job::register(steps);
+    rpc::register(steps);
 }

@@ -15,6 +15,7 @@ pub(crate) fn run(params: &RunParams) -> Result<(), Error> {
         (params.user.is_some(), "user"),
         (params.pty.is_some(), "pty"),
         (params.detach, "jobs"),
+        (params.rpc.is_some(), "rpc"),
     ])?;
     match &params.command {
         Command::Argv(words) => {
