@@ -31,7 +31,6 @@ Feature: RPC: code in the sandbox calls tools of its caller
       | 0        |
       | 8        |
       | 3000000  |
-      | 67108864 |
 
   @id:RPC-004 @must @since:0.1 @profile:core @needs:rpc @mutant:asks-for-tools-that-were-not-allowed
   Scenario: A tool that was not allowed is refused, and its caller is never asked
@@ -105,3 +104,10 @@ Feature: RPC: code in the sandbox calls tools of its caller
     When a command that leaves a mark is run with detachment and tools
     Then the call is refused as an invalid argument
     And the mark is not there
+
+  @id:RPC-013 @should @since:0.1 @profile:core @needs:rpc @mutant:cuts-tool-replies-at-16-mib
+  Scenario: Arguments and replies of 64 MiB arrive whole
+    Arguments that were longer than a buffer were replaced by nothing, and the tool was told to have worked (https://github.com/NousResearch/hermes-agent/issues/62948).
+    Given an open sandbox
+    When a command calls a tool that repeats 67108864 bytes
+    Then the outcome is exited with code 0

@@ -4,7 +4,10 @@
 //! What a sandbox says of its calls is hostile: it is bounded here, and what may be called is checked by the tools
 //! themselves, not by the resident's word.
 
-use std::{collections::HashMap, future::pending, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    future::pending,
+};
 
 use herm_protocol::{Error, ErrorKind};
 use herm_resident::wire::{MAX_TOOL_DATA, Request, ToolAnswer, ToolCall, ToolFailure, ToolsAllowed};
@@ -15,6 +18,9 @@ use crate::caller::Tools;
 
 /// The most calls of a command at a time; a resident lets fewer in.
 const OPEN: usize = 128;
+
+/// More answers that wait to be taken are a breach of the protocol: each call has one at a time.
+const ANSWERS: usize = 2 * OPEN;
 
 /// How far a call is.
 #[derive(Debug)]
@@ -36,6 +42,8 @@ pub(super) struct Calls<T> {
     open: HashMap<u64, State>,
     running: JoinSet<Result<Vec<u8>, Error>>,
     numbers: HashMap<Id, u64>,
+    /// What is to be said, as soon as the connection takes it.
+    answers: VecDeque<Request>,
 }
 
 impl<T: Tools> Calls<T> {
@@ -47,12 +55,12 @@ impl<T: Tools> Calls<T> {
             open: HashMap::new(),
             running: JoinSet::new(),
             numbers: HashMap::new(),
+            answers: VecDeque::new(),
         }
     }
 
-    /// Takes what was told of a call. A connection that is lost meanwhile is noticed by others, who then call
-    /// [`Calls::again`].
-    pub(super) async fn take(&mut self, connection: &Arc<Connection>, number: u64, told: ToolCall) {
+    /// Takes what was told of a call. `Err` when more answers wait than calls can be under way.
+    pub(super) fn take(&mut self, number: u64, told: ToolCall) -> Result<(), ()> {
         match told {
             ToolCall::Arguments {
                 tool,
@@ -61,13 +69,18 @@ impl<T: Tools> Calls<T> {
                 end,
             } => {
                 let answer = self.collect(number, (tool, offset, &data, end));
-                self.say(connection, number, answer).await;
+                self.say(number, answer);
             }
-            ToolCall::ReplyTaken { offset } => self.send_reply(connection, number, offset).await,
+            ToolCall::ReplyTaken { offset } => self.send_reply(number, offset),
             // A tool that works already is not told: nobody takes its reply.
             ToolCall::Gone => {
                 self.open.remove(&number);
             }
+        }
+        if self.answers.len() > ANSWERS {
+            Err(())
+        } else {
+            Ok(())
         }
     }
 
@@ -122,38 +135,44 @@ impl<T: Tools> Calls<T> {
         ToolAnswer::ArgumentsTaken { offset: length }
     }
 
-    /// The next tool that has answered; never resolves when none works.
-    pub(super) async fn next(&mut self) -> u64 {
-        let (id, reply) = match self.running.join_next_with_id().await {
-            Some(Ok((id, reply))) => (id, reply),
-            Some(Err(error)) => (error.id(), Err(Error::internal("call a tool", &error))),
-            None => return pending().await,
-        };
-        let number = self.numbers.remove(&id).unwrap_or_default();
-        if let Some(state) = self.open.get_mut(&number) {
-            *state = State::Answered(reply.map_err(failure));
+    /// Does the next thing that there is to do: hands an answer to the connection, or takes the reply of a tool. It never
+    /// resolves when there is nothing, and may be given up at any time.
+    pub(super) async fn work(&mut self, connection: &Connection) {
+        tokio::select! {
+            room = connection.room(), if !self.answers.is_empty() => match room {
+                Ok(room) => {
+                    if let Some(answer) = self.answers.pop_front() {
+                        room.send(answer);
+                    }
+                }
+                // A new connection is told everything that may not have arrived.
+                Err(_) => self.answers.clear(),
+            },
+            replied = next_reply(&mut self.running) => {
+                let (id, reply) = replied;
+                let number = self.numbers.remove(&id).unwrap_or_default();
+                if let Some(state) = self.open.get_mut(&number) {
+                    *state = State::Answered(reply.map_err(failure));
+                    self.send_reply(number, 0);
+                }
+            }
         }
-        number
-    }
-
-    /// Sends the reply of a tool that has answered, from the beginning.
-    pub(super) async fn answer(&mut self, connection: &Arc<Connection>, number: u64) {
-        self.send_reply(connection, number, 0).await;
     }
 
     /// Has the resident told again what it may not have heard.
-    pub(super) async fn again(&mut self, connection: &Arc<Connection>) {
+    pub(super) fn again(&mut self) {
+        self.answers.clear();
         let answered = self
             .open
             .iter()
             .filter(|(_, state)| matches!(state, State::Answered(_)));
         let answered: Vec<_> = answered.map(|(number, _)| *number).collect();
         for number in answered {
-            self.answer(connection, number).await;
+            self.send_reply(number, 0);
         }
     }
 
-    async fn send_reply(&mut self, connection: &Arc<Connection>, number: u64, offset: u64) {
+    fn send_reply(&mut self, number: u64, offset: u64) {
         let answer = match self.open.get(&number) {
             Some(State::Answered(Ok(reply))) => {
                 let from = usize::try_from(offset).unwrap_or(usize::MAX).min(reply.len());
@@ -171,12 +190,20 @@ impl<T: Tools> Calls<T> {
             Some(State::Answered(Err((kind, message)))) => ToolAnswer::failed(*kind, message),
             _ => return,
         };
-        self.say(connection, number, answer).await;
+        self.say(number, answer);
     }
 
-    async fn say(&self, connection: &Arc<Connection>, number: u64, answer: ToolAnswer) {
+    fn say(&mut self, number: u64, answer: ToolAnswer) {
         let job = self.job;
-        let _ = connection.send(Request::Tool { job, number, answer }).await;
+        self.answers.push_back(Request::Tool { job, number, answer });
+    }
+}
+
+async fn next_reply(running: &mut JoinSet<Result<Vec<u8>, Error>>) -> (Id, Result<Vec<u8>, Error>) {
+    match running.join_next_with_id().await {
+        Some(Ok((id, reply))) => (id, reply),
+        Some(Err(error)) => (error.id(), Err(Error::internal("call a tool", &error))),
+        None => pending().await,
     }
 }
 

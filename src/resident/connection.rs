@@ -134,6 +134,15 @@ impl Connection {
         })
     }
 
+    /// Waits until a message can be sent without waiting.
+    pub(super) async fn room(&self) -> Result<mpsc::Permit<'_, Request>, Lost> {
+        let closed = || Lost::new("the connection was closed");
+        match self.lost() {
+            Some(lost) => Err(lost),
+            None => self.requests.reserve().await.map_err(|_| closed()),
+        }
+    }
+
     /// Asks, and waits for the answer.
     pub(super) async fn call(
         &self,

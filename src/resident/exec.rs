@@ -219,8 +219,6 @@ enum Next {
     Event(Option<Event>),
     Wish(Interrupt),
     Piece(Piece),
-    /// A tool has answered the call of that number.
-    Answered(u64),
     Late,
 }
 
@@ -233,7 +231,7 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
                 event = self.mailbox.next() => Next::Event(event),
                 wish = control.next() => Next::Wish(wish),
                 piece = self.feed.next() => Next::Piece(piece),
-                number = self.calls.next() => Next::Answered(number),
+                () = self.calls.work(&self.connection) => continue,
                 () = reached(self.limit) => Next::Late,
             };
             let taken = match next {
@@ -245,10 +243,6 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
                 }
                 Next::Piece(piece) => {
                     self.feed.send(&self.connection, self.job, piece).await;
-                    Ok(())
-                }
-                Next::Answered(number) => {
-                    self.calls.answer(&self.connection, number).await;
                     Ok(())
                 }
                 Next::Late if self.ending.is_some() && !self.extended => {
@@ -319,10 +313,7 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
                 self.feed.taken(offset, open);
                 Ok(())
             }
-            Event::Tool(number, told) => {
-                self.calls.take(&self.connection, number, told).await;
-                Ok(())
-            }
+            Event::Tool(number, told) => self.calls.take(number, told),
             Event::Finished(ending) => {
                 self.feed.close();
                 self.ending = Some(*ending);
@@ -355,9 +346,12 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
                 wish = control.next() => self.pass_on(wish).await,
                 // A caller who waits for a tool may take no output meanwhile.
                 (number, told) = self.mailbox.next_call() => {
-                    self.calls.take(&self.connection, number, told).await;
+                    if self.calls.take(number, told).is_err() {
+                        // What is being written is written to its end; then the loss is noticed.
+                        self.connection.close("it tells more of calls than can be under way");
+                    }
                 }
-                number = self.calls.next() => self.calls.answer(&self.connection, number).await,
+                () = self.calls.work(&self.connection) => {}
                 () = forced_end(self.ending.as_ref(), &self.mailbox) => {
                     given_up = tokio::time::timeout(PATIENCE, &mut writing).await.is_err();
                     break;
@@ -461,7 +455,7 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
         let serve = |call| Request::ServeTools { call, job, request };
         let answer = self.resident.settings().answer;
         if self.connection.call(serve, answer).await.is_ok() {
-            self.calls.again(&self.connection).await;
+            self.calls.again();
         }
     }
 

@@ -15,6 +15,9 @@ use tokio::{
 /// Gives back what it is given, its bytes in the other order.
 pub(crate) const TURN: &str = "turn";
 
+/// Gives back what it is given.
+pub(crate) const REPEAT: &str = "repeat";
+
 /// As [`TURN`], but it takes its time.
 pub(crate) const TURN_SLOWLY: &str = "turn-slowly";
 
@@ -64,6 +67,7 @@ impl HostTools for Toolbox {
         self.lock().push(tool.to_owned());
         match tool {
             TURN => {}
+            REPEAT => return Ok(arguments),
             TURN_SLOWLY => sleep(SLOW).await,
             MEET => {
                 self.here.send_modify(|here| *here += 1);

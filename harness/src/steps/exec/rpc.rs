@@ -10,7 +10,7 @@ use herm_protocol::{
 use crate::{
     scene::{
         Failure, Scene, shell,
-        tools::{FAIL, MEET, NEVER, TURN, TURN_SLOWLY, Toolbox},
+        tools::{FAIL, MEET, NEVER, REPEAT, TURN, TURN_SLOWLY, Toolbox},
     },
     step::{StepList, StepResult},
     steps::{composed::unknown, general::all_bytes},
@@ -64,6 +64,13 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
     {
         return call_with(scene, shell::numbered(bytes), shell::numbered_bytes(bytes)).await;
     }
+    if let Some(bytes) = what
+        .strip_prefix("a tool that repeats ")
+        .and_then(|rest| rest.strip_suffix(" bytes"))
+        .and_then(|bytes| bytes.parse().ok())
+    {
+        return repeat(scene, bytes).await;
+    }
     let rpc = Rpc::allowing([TURN, TURN_SLOWLY, MEET, FAIL, NEVER]);
     let few = Rpc {
         max_bytes: Some(FEW_BYTES),
@@ -112,6 +119,18 @@ async fn call_with(scene: &mut Scene, text: String, mut bytes: Vec<u8>) -> StepR
     scene.notes.content = Some(bytes);
     let text = format!("{text} | {}", call_of(TURN));
     run(scene, Rpc::allowing([TURN]), text).await
+}
+
+/// Has bytes repeated, and looks in the sandbox whether they are the same: too many to be printed as well.
+async fn repeat(scene: &mut Scene, bytes: usize) -> StepResult {
+    let file = shell::word(scene.new_path("arguments").await?.as_bytes());
+    let text = format!(
+        "awk 'BEGIN {{ for (i = 0; i < {}; i++) printf \"%1024d\", i }}' > {file}; {} < {file} | cksum > {file}.sum; \
+         cksum < {file} | cmp - {file}.sum; same=$?; rm {file}; exit $same",
+        bytes / 1024,
+        call_of(REPEAT)
+    );
+    run(scene, Rpc::allowing([REPEAT]), text).await
 }
 
 async fn run(scene: &mut Scene, rpc: Rpc, text: String) -> StepResult {
