@@ -160,9 +160,9 @@ fn a_token_is_of_no_use_to_another_command_or_to_a_process_from_outside() {
         .unwrap()
         .0;
     let _ = outside.write_all(format!("call {token} tool\n\0\0\0\0").as_bytes());
-    let mut said = String::new();
-    outside.read_to_string(&mut said).unwrap();
-    assert!(said.starts_with("denied "), "{said}");
+    let mut said = [0; 7];
+    outside.read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"denied ");
     client.ask(|call| Request::Cancel { call, job });
 }
 
@@ -345,6 +345,7 @@ fn a_client_that_breaks_its_word_is_let_go_and_tools_need_one() {
     let (number, _) = arguments(&mut client, job);
     let answer = ToolAnswer::failed(ToolFailure::Failed, "no luck");
     say(&mut client, job, number, answer);
+    assert_eq!(told(&mut client), (number, ToolCall::Gone));
     let ran = finish(&mut client, job);
     assert_eq!(ran.out(), "70\n");
     assert_eq!(ran.err(), "call tool: no luck\n");
