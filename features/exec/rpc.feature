@@ -111,3 +111,11 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Given an open sandbox
     When a command calls a tool that repeats 67108864 bytes
     Then the outcome is exited with code 0
+
+  @id:RPC-014 @must @since:0.1 @profile:core @needs:rpc @mutant:forgets-how-much-may-be-said
+  Scenario: A reply that is longer than it may be is refused, and not cut
+    Output was cut without a word, and what was left was taken for the whole (https://github.com/NousResearch/hermes-agent/issues/86401).
+    Given an open sandbox
+    When a command calls a tool that says more than it may
+    Then the outcome is exited with code 65
+    And standard output is empty

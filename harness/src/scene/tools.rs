@@ -24,6 +24,9 @@ pub(crate) const TURN_SLOWLY: &str = "turn-slowly";
 /// Gives back what it is given when two are here.
 pub(crate) const MEET: &str = "meet";
 
+/// Replies with more than two thousand bytes.
+pub(crate) const TALK: &str = "talk";
+
 /// Fails.
 pub(crate) const FAIL: &str = "fail";
 
@@ -67,6 +70,7 @@ impl HostTools for Toolbox {
         self.lock().push(tool.to_owned());
         match tool {
             TURN => {}
+            TALK => return Ok(vec![b'.'; 2048]),
             REPEAT => return Ok(arguments),
             TURN_SLOWLY => sleep(SLOW).await,
             MEET => {

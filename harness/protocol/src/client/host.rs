@@ -37,7 +37,7 @@ pub trait HostTools: Send + Sync + 'static {
 }
 
 /// A call that an adapter made although nothing has allowed it: of a tool that was not named, for a command that was
-/// allowed none, or after its end.
+/// allowed none, after its end, or with longer arguments than it may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uninvited {
     /// The exec that was named.
@@ -216,6 +216,10 @@ impl Shared {
             Ok(None) => {
                 self.reply(id, Ok(piece(&[], 0)));
                 return Ok(());
+            }
+            // More than was allowed.
+            Err(error) if error.data.resource.as_deref() == Some("arguments") => {
+                return self.refuse_uninvited(id, params, error);
             }
             Err(error) => {
                 self.reply(id, Err(error));

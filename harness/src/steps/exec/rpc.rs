@@ -10,7 +10,7 @@ use herm_protocol::{
 use crate::{
     scene::{
         Failure, Scene, shell,
-        tools::{FAIL, MEET, NEVER, REPEAT, TURN, TURN_SLOWLY, Toolbox},
+        tools::{FAIL, MEET, NEVER, REPEAT, TALK, TURN, TURN_SLOWLY, Toolbox},
     },
     step::{StepList, StepResult},
     steps::{composed::unknown, general::all_bytes},
@@ -71,7 +71,7 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
     {
         return repeat(scene, bytes).await;
     }
-    let rpc = Rpc::allowing([TURN, TURN_SLOWLY, MEET, FAIL, NEVER]);
+    let rpc = Rpc::allowing([TALK, TURN, TURN_SLOWLY, MEET, FAIL, NEVER]);
     let few = Rpc {
         max_bytes: Some(FEW_BYTES),
         ..rpc.clone()
@@ -93,6 +93,7 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
             let text = format!("{} | {}", shell::numbered(2000), call_of(TURN));
             run(scene, few, text).await
         }
+        "a tool that says more than it may" => run(scene, few, nothing(TALK)).await,
         "a tool that never answers, for a second" => {
             scene.notes.number = Some(1000);
             let params = scene.command(nothing(NEVER)).await?;
