@@ -16,7 +16,7 @@ Feature: ENC: characters arrive whole, and bytes as they are
     Then standard error is all that was printed
     And standard output is empty
 
-  @id:ENC-003 @must @since:0.1 @profile:core @mutant:decodes-blocks-of-4096
+  @id:ENC-003 @must @since:0.1 @profile:core @mutant:decodes-blocks-of-4096 @mutant:output-as-text
   Scenario Outline: What lies across the border of two blocks arrives whole
     A reader decoded every buffer on its own, and damaged what lay across its border (https://github.com/Eynzof/Hermes-CN-Desktop/issues/71).
     Given an open sandbox
@@ -46,7 +46,7 @@ Feature: ENC: characters arrive whole, and bytes as they are
       | half a character at its end         |
       | what only looks like UTF-8          |
 
-  @id:ENC-005 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart,stream_bytes=exact @mutant:errors-as-text
+  @id:ENC-005 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart,stream_bytes=exact @mutant:errors-as-text @mutant:output-as-text
   Scenario: Text in another encoding arrives byte for byte as an error, too
     What a reader of one stream did right, that of the other did not (https://github.com/NousResearch/hermes-agent/pull/72324).
     Given an open sandbox
