@@ -65,7 +65,7 @@ Feature: SHELL: the shell reads a command's text as it was written
     Broken text ended the shell of a container, and with it the whole run (https://github.com/SWE-agent/SWE-agent/issues/642).
     Given an open sandbox
     When a command whose text <is broken> is run
-    Then it was answered within 3 seconds
+    Then it was answered within 5 seconds
     And the outcome is a failure that the shell has told
     And the sandbox still runs commands
 
@@ -80,7 +80,7 @@ Feature: SHELL: the shell reads a command's text as it was written
     A here-document made a session wait for the rest of its text (https://github.com/daytonaio/daytona/issues/4230).
     Given an open sandbox
     When a command whose text begins a here-document and never ends it is run
-    Then it was answered within 3 seconds
+    Then it was answered within 5 seconds
     And the sandbox still runs commands
 
   @id:SHELL-009 @must @since:0.1 @profile:core @mutant:mends-line-ends
@@ -130,21 +130,12 @@ Feature: SHELL: the shell reads a command's text as it was written
     Then standard output is what that text asks for
 
   @id:SHELL-015 @must @since:0.1 @profile:core @mutant:leaves-names-in-the-shell
-  Scenario Outline: The shell of a text knows no names that a plain shell does not know
+  Scenario: The shell of a text knows no names that a plain shell does not know
     Bookkeeping of the wrapper ended up in what belonged to the command (https://github.com/NousResearch/hermes-agent/issues/3587).
     Given an open sandbox
-    When a command whose text lists the names that only its own <shell> knows is run
+    When a command whose text lists the names that no plain shell of its kind knows is run
     Then the outcome is exited with code 0
     And standard output is empty
-
-    @needs:shell=bash
-    Examples:
-      | shell |
-      | bash  |
-    @needs:shell=posix
-    Examples:
-      | shell |
-      | sh    |
 
   @id:SHELL-016 @must @since:0.1 @profile:core @mutant:unquotes-text-once
   Scenario: A file made by a here-document holds just the lines that were written

@@ -4,7 +4,7 @@ use herm_protocol::{ByteString, exec::Capture};
 
 use super::{
     args,
-    shell_text::{LINES, TEXTS, Text, names_beyond},
+    shell_text::{LINES, TEXTS, Text},
     stdin::expect_content,
 };
 use crate::{
@@ -26,10 +26,6 @@ async fn run_text(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(kind) = what.strip_prefix("holds ") {
         let (text, output) = args::text_that_holds(kind)?;
         return run(scene, text, output).await;
-    }
-    if let Some(shell) = what.strip_prefix("lists the names that only its own ") {
-        let shell = shell.strip_suffix(" knows").unwrap_or_default();
-        return run(scene, names_beyond(shell), Vec::new()).await;
     }
     if what == "writes a file by a here-document" {
         let path = scene.new_path("lines").await?;

@@ -26,25 +26,6 @@ __END__
 last
 ";
 
-/// The names that a shell knows and a plain shell of that name, started by it, does not. Of the shell's own making are
-/// `OLDPWD`, where it has changed its directory, and in Bash `_` and `PIPESTATUS`.
-pub(super) fn names_beyond(shell: &str) -> String {
-    const NAMES: &str = r"sed -n 's/^\([A-Za-z_][A-Za-z_0-9]*\)=.*/\1/p'";
-    let functions = if shell == "bash" {
-        "declare -F | sed '/^declare -fx/d'\n"
-    } else {
-        ""
-    };
-    format!(
-        "known=$(set | {NAMES})\n\
-         fresh=\" OLDPWD _ PIPESTATUS $({shell} -c set | {NAMES} | tr '\\n' ' ') \"\n\
-         for name in $known; do\n\
-         case $fresh in *\" $name \"*) ;; *) printf '%s\\n' \"$name\" ;; esac\n\
-         done\n\
-         {functions}:"
-    )
-}
-
 /// Every text that is written out.
 pub(super) const TEXTS: &[Text] = &[
     Text {
@@ -155,6 +136,11 @@ pub(super) const TEXTS: &[Text] = &[
         output: "3\n",
     },
     Text {
+        words: "lists the names that no plain shell of its kind knows",
+        text: include_str!("shell_names.sh"),
+        output: "",
+    },
+    Text {
         words: "is a program of many lines",
         text: include_str!("shell_program.sh"),
         output: "one\n<two>\n<lines>\ntotal 2\n",
@@ -224,9 +210,10 @@ mod tests {
     #[test]
     fn only_names_that_were_put_there_are_told() {
         for shell in ["bash", "sh"] {
-            let text = names_beyond(shell);
-            assert_eq!(read_by(shell, &text), "");
-            assert_eq!(read_by(shell, &format!("own=1\n{text}")), "own\n");
+            let text = format!("own=1\n{}", include_str!("shell_names.sh"));
+            assert_eq!(read_by(shell, &text), "own\n");
         }
+        let text = format!("own() {{ :; }}\n{}", include_str!("shell_names.sh"));
+        assert_eq!(read_by("bash", &text), "declare -f own\n");
     }
 }
