@@ -23,11 +23,16 @@ Feature: ARGS: long texts and lists of arguments arrive whole
       | 3072 |
 
   @id:ARGS-003 @must @since:0.1 @profile:core @needs:argv @mutant:cuts-argument-lists-at-1024
-  Scenario: Ten thousand arguments arrive
+  Scenario Outline: Many arguments arrive, and much in arguments
     A large payload in the arguments of a helper hit a limit (https://github.com/langfuse/langfuse/pull/16831).
     Given an open sandbox
-    When a program is given 10000 arguments
+    When a program is given <arguments>
     Then standard output is these arguments
+
+    Examples:
+      | arguments                 |
+      | 10000 arguments           |
+      | arguments of 1 MiB in all |
 
   @id:ARGS-004 @must @since:0.1 @profile:core @needs:argv @mutant:drops-empty-arguments @mutant:expands-arguments @mutant:joins-lines-of-arguments @mutant:unquotes-arguments @mutant:takes-dashes-for-its-own @mutant:arguments-in-ascii
   Scenario Outline: An argument arrives as it was given, and no shell reads it

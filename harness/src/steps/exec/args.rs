@@ -53,6 +53,13 @@ fn arguments_of(kind: &str) -> Result<&'static [&'static str], Failure> {
 
 /// A program that tells its arguments is given some of a kind.
 pub(crate) async fn run_with(scene: &mut Scene, kind: &str) -> StepResult {
+    if kind == "1 MiB in all" {
+        let lines = shell::numbered_bytes(MIB);
+        let arguments = lines.chunks(MIB / 16).map(ByteString::from);
+        let arguments: Vec<_> = arguments.collect();
+        scene.notes.content = Some(lines);
+        return run_list(scene, shell_with("printf '%s' \"$@\"", arguments)).await;
+    }
     let arguments = arguments_of(kind)?;
     let mut expected = format!("{}\n", arguments.len());
     for argument in arguments {
