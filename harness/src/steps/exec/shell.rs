@@ -35,8 +35,8 @@ async fn run_text(scene: &mut Scene, what: &str) -> StepResult {
         return run(scene, text, Vec::new()).await;
     }
     let known = TEXTS.iter().find(|text| text.words == what);
-    let Text { text, output, .. } = known.ok_or_else(|| unknown(what, "said of a text"))?;
-    run(scene, *text, output.as_bytes().to_vec()).await
+    let Text { script, output, .. } = known.ok_or_else(|| unknown(what, "said of a text"))?;
+    run(scene, *script, output.as_bytes().to_vec()).await
 }
 
 async fn run(scene: &mut Scene, text: impl Into<ByteString>, output: Vec<u8>) -> StepResult {

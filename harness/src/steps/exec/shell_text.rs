@@ -5,7 +5,7 @@ pub(super) struct Text {
     /// What is said of it: `a command whose text WORDS is run`.
     pub(super) words: &'static str,
     /// What the shell reads.
-    pub(super) text: &'static str,
+    pub(super) script: &'static str,
     /// What it prints on standard output.
     pub(super) output: &'static str,
 }
@@ -30,77 +30,77 @@ last
 pub(super) const TEXTS: &[Text] = &[
     Text {
         words: "turns on errexit and then fails with 7",
-        text: "set -e\nprintf 'before\\n'\n(exit 7)\nprintf 'after\\n'",
+        script: "set -e\nprintf 'before\\n'\n(exit 7)\nprintf 'after\\n'",
         output: "before\n",
     },
     Text {
         words: "turns on nounset and then uses what is not set",
-        text: "set -u\nprintf 'before\\n'\n: \"$herm_never_set\"\nprintf 'after\\n'",
+        script: "set -u\nprintf 'before\\n'\n: \"$herm_never_set\"\nprintf 'after\\n'",
         output: "before\n",
     },
     Text {
         words: "replaces its shell by a program that exits with 5",
-        text: "printf 'before\\n'\nexec sh -c 'printf \"replaced\\n\"; exit 5'\nprintf 'after\\n'",
+        script: "printf 'before\\n'\nexec sh -c 'printf \"replaced\\n\"; exit 5'\nprintf 'after\\n'",
         output: "before\nreplaced\n",
     },
     Text {
         words: "exits with 3 in its middle",
-        text: "printf 'before\\n'\n{ exit 3; }\nprintf 'after\\n'",
+        script: "printf 'before\\n'\n{ exit 3; }\nprintf 'after\\n'",
         output: "before\n",
     },
     Text {
         words: "has a trap for its end and exits with 4",
-        text: "trap 'printf \"ended with %s\\n\" \"$?\"' EXIT\nprintf 'body\\n'\nexit 4",
+        script: "trap 'printf \"ended with %s\\n\" \"$?\"' EXIT\nprintf 'body\\n'\nexit 4",
         output: "body\nended with 4\n",
     },
     Text {
         words: "ends with the end of a here-document",
-        text: "printf 'first\\n'\ncat <<END\nbody\nEND",
+        script: "printf 'first\\n'\ncat <<END\nbody\nEND",
         output: "first\nbody\n",
     },
     Text {
         words: "ends with a comment",
-        text: "printf 'out\\n' # and nothing else",
+        script: "printf 'out\\n' # and nothing else",
         output: "out\n",
     },
     Text {
         words: "ends with a comment that ends with a backslash",
-        text: "printf 'out\\n' # and nothing else \\",
+        script: "printf 'out\\n' # and nothing else \\",
         output: "out\n",
     },
     Text {
         words: "ends with a backslash",
-        text: "printf 'out\\n'; : \\",
+        script: "printf 'out\\n'; : \\",
         output: "out\n",
     },
     Text {
         words: "opens a quote and never closes it",
-        text: "printf '%s' \"never closed",
+        script: "printf '%s' \"never closed",
         output: "",
     },
     Text {
         words: "begins a loop and never ends it",
-        text: "while true; do printf x",
+        script: "while true; do printf x",
         output: "",
     },
     Text {
         words: "closes what it never opened",
-        text: "printf x; )",
+        script: "printf x; )",
         output: "",
     },
     Text {
         words: "begins a here-document and never ends it",
-        text: "cat <<END\nbody",
+        script: "cat <<END\nbody",
         output: "",
     },
     Text {
         words: "has lines that end with a carriage return and a newline",
-        text: "printf '[%s]\\n' one\r\nprintf '[%s]\\n' two\r\nprintf 'end\\n'",
+        script: "printf '[%s]\\n' one\r\nprintf '[%s]\\n' two\r\nprintf 'end\\n'",
         output: "[one\r]\n[two\r]\nend\n",
     },
     Text {
         words: "gives cd, command, printf and pwd other meanings",
-        text: "cd() { echo taken; }\n\
+        script: "cd() { echo taken; }\n\
                command() { echo taken; }\n\
                printf() { echo taken; }\n\
                pwd() { echo taken; }\n\
@@ -111,7 +111,7 @@ pub(super) const TEXTS: &[Text] = &[
     },
     Text {
         words: "gives exit, builtin and trap other meanings",
-        text: "exit() { echo taken; }\n\
+        script: "exit() { echo taken; }\n\
                builtin() { echo taken; }\n\
                trap() { echo taken; }\n\
                return() { echo taken; }\n\
@@ -122,52 +122,52 @@ pub(super) const TEXTS: &[Text] = &[
     },
     Text {
         words: "looks at its name and its parameters",
-        text: "case ${0##*/} in *sh) ;; *) printf 'called %s\\n' \"$0\" ;; esac\nprintf '%s\\n' \"$#\"",
+        script: "case ${0##*/} in *sh) ;; *) printf 'called %s\\n' \"$0\" ;; esac\nprintf '%s\\n' \"$#\"",
         output: "0\n",
     },
     Text {
         words: "looks at its options",
-        text: "case $- in *[aefimnuvx]*) printf 'with %s\\n' \"$-\" ;; *) printf 'plain\\n' ;; esac",
+        script: "case $- in *[aefimnuvx]*) printf 'with %s\\n' \"$-\" ;; *) printf 'plain\\n' ;; esac",
         output: "plain\n",
     },
     Text {
         words: "tells the number of its third line",
-        text: "# one\n# two\nprintf '%s\\n' \"$LINENO\"",
+        script: "# one\n# two\nprintf '%s\\n' \"$LINENO\"",
         output: "3\n",
     },
     Text {
         words: "lists the names that no plain shell of its kind knows",
-        text: include_str!("shell_names.sh"),
+        script: include_str!("shell_names.sh"),
         output: "",
     },
     Text {
         words: "is a program of many lines",
-        text: include_str!("shell_program.sh"),
+        script: include_str!("shell_program.sh"),
         output: "one\n<two>\n<lines>\ntotal 2\n",
     },
     Text {
         words: "uses process substitution and pipefail",
-        text: "set -o pipefail\nfalse | true\nprintf '%s\\n' \"$?\"\ncat <(printf 'one\\n') <(printf 'two\\n')",
+        script: "set -o pipefail\nfalse | true\nprintf '%s\\n' \"$?\"\ncat <(printf 'one\\n') <(printf 'two\\n')",
         output: "1\none\ntwo\n",
     },
     Text {
         words: "uses what every POSIX shell has",
-        text: include_str!("shell_posix.sh"),
+        script: include_str!("shell_posix.sh"),
         output: "file.tar.gz /some/where/file default 23\n2:a b:c:\n42\n/\nusr1\n<one><two>\nnot\n",
     },
     Text {
         words: "starts a worker and waits for it",
-        text: "true &\nwait\nprintf 'done\\n'",
+        script: "true &\nwait\nprintf 'done\\n'",
         output: "done\n",
     },
     Text {
         words: "reads its input before it goes on",
-        text: "cat\nprintf 'next\\n'\n",
+        script: "cat\nprintf 'next\\n'\n",
         output: "next\n",
     },
     Text {
         words: "prints words that a backend might take for its own",
-        text: "printf '%s\\n' 'sudo -k' \"sudo rm -r x\" 'a && b &' 'x; exit 1' \"wow!!\" '{1,2}' \"~root\" '%s{text}'",
+        script: "printf '%s\\n' 'sudo -k' \"sudo rm -r x\" 'a && b &' 'x; exit 1' \"wow!!\" '{1,2}' \"~root\" '%s{text}'",
         output: "sudo -k\nsudo rm -r x\na && b &\nx; exit 1\nwow!!\n{1,2}\n~root\n%s{text}\n",
     },
 ];
@@ -195,14 +195,19 @@ mod tests {
 
     #[test]
     fn every_text_prints_what_it_should_in_bash_and_in_a_posix_shell() {
-        for Text { words, text, output } in TEXTS {
+        for Text {
+            words,
+            script,
+            output,
+        } in TEXTS
+        {
             // What becomes of the beginning of text that is no program is not promised.
             if words.contains("never") {
                 continue;
             }
-            assert_eq!(read_by("bash", text), *output, "{words}");
+            assert_eq!(read_by("bash", script), *output, "{words}");
             if !OF_BASH.contains(words) {
-                assert_eq!(read_by("sh", text), *output, "sh: {words}");
+                assert_eq!(read_by("sh", script), *output, "sh: {words}");
             }
         }
     }
