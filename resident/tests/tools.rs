@@ -107,7 +107,7 @@ fn what_is_not_allowed_is_refused_inside() {
     let job = client.start(with_tools(&text));
     for _ in 0..3 {
         // The first of the long arguments came, too, before it was known how long they are.
-        let (number, _) = loop {
+        let number = loop {
             match told(&mut client) {
                 (
                     number,
@@ -118,7 +118,7 @@ fn what_is_not_allowed_is_refused_inside() {
                     let offset = offset + data.len() as u64;
                     say(&mut client, job, number, ToolAnswer::ArgumentsTaken { offset });
                     if end {
-                        break (number, ());
+                        break number;
                     }
                 }
                 (_, ToolCall::Gone) => {}

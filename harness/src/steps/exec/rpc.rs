@@ -44,7 +44,7 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the code that called was {words}", |scene, arguments| {
             Box::pin(async move {
                 match arguments.words(0)? {
-                    "refused" => refused(scene).await,
+                    "refused" => refused(scene),
                     other => Err(unknown(other, "done with code")),
                 }
             })
@@ -206,7 +206,7 @@ async fn call_from_left_behind(scene: &mut Scene, rpc: Rpc) -> StepResult {
     Ok(())
 }
 
-async fn refused(scene: &mut Scene) -> StepResult {
+fn refused(scene: &Scene) -> StepResult {
     let seen = scene.notes.content.clone().unwrap_or_default();
     if seen == b"refused\n" {
         return Ok(());
