@@ -22,7 +22,7 @@ use herm_protocol::{
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, duplex, split};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Its commands are calls: `TOOL LENGTH`.
 #[derive(Default)]
