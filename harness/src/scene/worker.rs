@@ -25,7 +25,10 @@ use super::{
     conversation::{Conversation, Listener},
     room::{Room, Rooms},
 };
-use crate::{stop::Stop, watch::left_behind};
+use crate::{
+    stop::Stop,
+    watch::{Keeping, left_behind},
+};
 
 /// How long an adapter may take to introduce itself, before scaling.
 const INTRODUCTION: Duration = Duration::from_secs(15);
@@ -38,6 +41,9 @@ const SHORT_GRACE: Duration = Duration::from_secs(1);
 
 /// After so many adapters in a row that could not run anything, no more are started.
 const GIVEN_UP_AFTER: u32 = 3;
+
+/// How long after the end of an adapter it may take until it is told what it has left.
+const TOLD_WITHIN: Duration = Duration::from_secs(8);
 
 /// How long an adapter may take to say that there is no such sandbox.
 const CHECK: Duration = Duration::from_secs(5);
@@ -57,7 +63,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    pub(super) fn new(opened: Opened) -> Self {
+    pub(crate) fn new(opened: Opened) -> Self {
         Self {
             id: opened.sandbox.clone(),
             opened,
@@ -199,8 +205,11 @@ pub struct Workshop {
     launch: Launch,
     run: String,
     scratch: String,
-    guarded: bool,
+    /// How many processes of ours are around an adapter.
+    around: usize,
     factor: u32,
+    /// What adapters leave behind to be found again, where the subject has such things.
+    keeping: Mutex<Option<Keeping>>,
     idle: Mutex<Vec<Worker>>,
     /// Adapters whose sandboxes are left as they are, with these.
     kept: Mutex<Vec<(Worker, Sandbox)>>,
@@ -229,8 +238,9 @@ impl Workshop {
             launch,
             run,
             scratch,
-            guarded: false,
+            around: 0,
             factor: 1,
+            keeping: Mutex::default(),
             idle: Mutex::default(),
             kept: Mutex::default(),
             stop,
@@ -253,12 +263,36 @@ impl Workshop {
 
     /// Sets whether what is launched is a guard with the adapter below it.
     pub fn set_guarded(&mut self, guarded: bool) {
-        self.guarded = guarded;
+        self.around = usize::from(guarded);
     }
 
-    /// Whether what is launched is a guard with the adapter below it.
-    pub(super) fn guarded(&self) -> bool {
-        self.guarded
+    /// Has whatever adapters leave behind from now on kept until the workshop is shut, so that others can find it again. Without
+    /// a guard nobody ends it anyway.
+    ///
+    /// # Errors
+    /// Nothing can be written in the run's scratch folder.
+    pub fn keep_what_is_left(&mut self) -> Result<(), Failure> {
+        let end = self.launch.arguments.iter().position(|word| word == "--");
+        let Some(end) = end.filter(|_| self.around > 0) else {
+            return Ok(());
+        };
+        let scratch = Path::new(&self.scratch);
+        let keeping = Keeping::begin(scratch).map_err(|error| {
+            Failure::suite(format!(
+                "failed to make a folder in {}: {error}",
+                scratch.display()
+            ))
+        })?;
+        let words = ["--keep".into(), keeping.folder().into()];
+        self.launch.arguments.splice(end..end, words);
+        self.keeping = Mutex::new(Some(keeping));
+        self.around = 2;
+        Ok(())
+    }
+
+    /// How many processes of ours are around an adapter, each the parent of the next: none, a guard, or a guard and a keeper.
+    pub(super) fn around(&self) -> usize {
+        self.around
     }
 
     /// A time of the contract, scaled by how far away the subject is.
@@ -351,9 +385,17 @@ impl Workshop {
     /// What the guard with that process number, which has ended, found living when its adapter had ended; `None` when it did
     /// not say.
     pub(super) async fn left_behind(&self, guard: u32) -> Option<Vec<String>> {
-        let scratch = PathBuf::from(&self.scratch);
-        let look = tokio::task::spawn_blocking(move || left_behind(&scratch, guard));
-        look.await.unwrap_or_default()
+        let until = Instant::now() + TOLD_WITHIN;
+        loop {
+            let scratch = PathBuf::from(&self.scratch);
+            let look = tokio::task::spawn_blocking(move || left_behind(&scratch, guard));
+            let told = look.await.unwrap_or_default();
+            // A keeper tells it later than the guard ends.
+            if told.is_some() || self.around < 2 || Instant::now() > until {
+                return told;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     async fn introduce(
@@ -458,7 +500,7 @@ impl Workshop {
         kept.iter().map(|(_, sandbox)| describe(sandbox)).collect()
     }
 
-    /// Stops all idle adapters, each after closing its shared sandbox.
+    /// Stops all idle adapters, each after closing its shared sandbox, and ends what is kept.
     pub async fn shut(&self) {
         let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         for (worker, _) in kept {
@@ -472,6 +514,11 @@ impl Workshop {
             worker.client.stop(GRACE).await;
         });
         futures::future::join_all(stops).await;
+        let keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(keeping) = keeping {
+            // One that panics has let go of it all the same.
+            let _ = tokio::task::spawn_blocking(|| keeping.end()).await;
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {

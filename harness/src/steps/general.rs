@@ -294,6 +294,7 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
         "as an invalid argument" => ErrorKind::InvalidArgument,
         "because no version is shared" => ErrorKind::VersionMismatch,
         "because the sandbox is not there" => ErrorKind::SandboxNotFound,
+        "because the job is not there" => ErrorKind::JobNotFound,
         "because the file is not there" => ErrorKind::NotFound,
         "because it is a directory" => ErrorKind::IsADirectory,
         "because there is no room" => ErrorKind::LimitExceeded,
@@ -343,6 +344,25 @@ pub(super) async fn absent(scene: &mut Scene, expected: &str, otherwise: &str) -
         return Ok(());
     }
     Err(Failure::failed(expected, otherwise))
+}
+
+/// A command that is told no directory finds the mark by its name.
+pub(super) async fn find_mark(scene: &mut Scene) -> StepResult {
+    let path = scene.notes.mark.clone().unwrap_or_default().into_bytes();
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let seen = scene
+        .observe(format!(
+            "if [ -e {} ]; then echo there; else pwd -P; ls; fi",
+            shell::word(name)
+        ))
+        .await?;
+    if seen == b"there\n" {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "the mark in the directory that commands start in",
+        show(&seen),
+    ))
 }
 
 async fn still_runs(scene: &mut Scene) -> StepResult {

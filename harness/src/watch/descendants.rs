@@ -48,15 +48,21 @@ pub(super) fn reap_ended(except: Pid) {
     }
 }
 
-/// Waits until nothing below this process lives any more, for so long at most, and gives what does.
-pub(super) fn await_end(time: Duration) -> Vec<Process> {
+/// Reaps children that have ended already.
+pub(super) fn reap_all_ended() {
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+}
+
+/// Waits until nothing below this process lives any more, for so long at most and not once `hurry` says so, and gives what
+/// does.
+pub(super) fn await_end(time: Duration, hurry: impl Fn() -> bool) -> Vec<Process> {
     let until = Instant::now() + time;
     loop {
         // What has ended is nobody's any more, and what it had started is a child of this process.
-        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        reap_all_ended();
         let mut living = process_table::descendants_of(std::process::id());
         living.retain(|process| !process.ended);
-        if living.is_empty() || Instant::now() > until {
+        if living.is_empty() || Instant::now() > until || hurry() {
             return living;
         }
         std::thread::sleep(LOOK);
