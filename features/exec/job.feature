@@ -66,7 +66,7 @@ Feature: JOB: work that outlives its command
     Then the beat has stopped
     And the job is told as timed out
 
-  @id:JOB-009 @must @since:0.1 @profile:jobs @needs:jobs @mutant:waits-to-the-end
+  @id:JOB-009 @must @since:0.1 @profile:jobs @needs:jobs @mutant:looks-every-four-seconds
   Scenario: Waiting for a job takes no longer than was asked
     A call that waited for a command of minutes outlived every limit that its caller had set (https://github.com/NousResearch/hermes-agent/issues/96129).
     Given an open sandbox

@@ -1,7 +1,7 @@
 Feature: ATTACH: the same key finds the same sandbox
   Callers come and go; what they have begun stays where the next one finds it.
 
-  @id:ATTACH-001 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:keys-of-one-process
+  @id:ATTACH-001 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:keys-of-one-process @mutant:finds-again-as-new
   Scenario: A key finds its sandbox again when its caller has gone
     Each process made a container of its own rather than use the one that was there for the task (https://github.com/NousResearch/hermes-agent/issues/30336).
     Given a sandbox under a key
@@ -25,7 +25,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When the key is opened again after its caller has gone
     Then the beat goes on
 
-  @id:ATTACH-004 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:jobs-of-one-process
+  @id:ATTACH-004 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:kills-only-its-own-jobs
   Scenario: A job is found, and can be killed, by the next caller
     Tracking was lost on a restart while the process lived on (https://github.com/NousResearch/hermes-agent/issues/31980).
     Given a sandbox under a key
@@ -94,7 +94,8 @@ Feature: ATTACH: the same key finds the same sandbox
     And a file in the first one's working directory
     And a command that has left a beat behind
     When the key is opened again after it was stopped
-    Then a command finds the mark in the directory that commands start in
+    Then the beat has stopped
+    And a command finds the mark in the directory that commands start in
 
   @id:ATTACH-012 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:a-key-is-never-new-again
   Scenario: A key whose sandbox was destroyed makes a new one
@@ -104,7 +105,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When the key is opened again after it was destroyed
     Then it is a new sandbox, with nothing of the one before
 
-  @id:ATTACH-013 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:destroyed-by-another-looks-like-a-failed-command
+  @id:ATTACH-013 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:opens-anew-before-each-command
   Scenario: A sandbox that another caller destroys is told as gone
     Commands whose sandbox had been destroyed were taken for commands that had failed (https://github.com/UKGovernmentBEIS/inspect_ai/issues/4709).
     Given a sandbox under a key
@@ -128,7 +129,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When another caller looks for it
     Then the sandbox still runs commands
 
-  @id:ATTACH-016 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:one-caller-at-a-time
+  @id:ATTACH-016 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:the-last-caller-takes-all
   Scenario: Two callers use one sandbox side by side
     A sandbox that was held for one session was of no use to the other that worked on the same task (https://github.com/NousResearch/hermes-agent/issues/37361).
     Given a sandbox under a key

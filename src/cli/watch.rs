@@ -68,8 +68,9 @@ pub(super) struct JanitorArguments {
 pub(super) fn guard(arguments: &GuardArguments) -> ExitCode {
     let guarded = match &arguments.keep {
         None => leashed(&arguments.command).and_then(|command| watch::guard(&arguments.scratch, &command)),
-        Some(keep) => kept(arguments, keep)
-            .and_then(|command| watch::keeping_guard(&arguments.scratch, keep, &command)),
+        Some(keep) => {
+            kept(arguments, keep).and_then(|command| watch::keeping_guard(&arguments.scratch, keep, &command))
+        }
     };
     exit_with(guarded)
 }

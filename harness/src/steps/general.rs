@@ -346,22 +346,21 @@ pub(super) async fn absent(scene: &mut Scene, expected: &str, otherwise: &str) -
     Err(Failure::failed(expected, otherwise))
 }
 
-/// A command that is told no directory finds the mark by its name.
-pub(super) async fn find_mark(scene: &mut Scene) -> StepResult {
+/// Whether a command that is told no directory finds the mark by its name.
+pub(super) async fn mark_is_in_directory(scene: &mut Scene) -> Result<bool, Failure> {
     let path = scene.notes.mark.clone().unwrap_or_default().into_bytes();
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let seen = scene
-        .observe(format!(
-            "if [ -e {} ]; then echo there; else pwd -P; ls; fi",
-            shell::word(name)
-        ))
-        .await?;
-    if seen == b"there\n" {
+    let look = format!("if [ -e {} ]; then echo there; fi", shell::word(name));
+    Ok(scene.observe(look).await? == b"there\n")
+}
+
+pub(super) async fn find_mark(scene: &mut Scene) -> StepResult {
+    if mark_is_in_directory(scene).await? {
         return Ok(());
     }
     Err(Failure::failed(
         "the mark in the directory that commands start in",
-        show(&seen),
+        "it is not there",
     ))
 }
 

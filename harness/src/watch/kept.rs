@@ -225,14 +225,18 @@ mod tests {
             started: of_other.started + 1,
             ..of_other
         };
-        let lines = [of_keeper, of_left, reused].map(|process| format!("{} {}\n", process.id, process.started));
+        let lines =
+            [of_keeper, of_left, reused].map(|process| format!("{} {}\n", process.id, process.started));
         fs::write(keeping.folder().join("keeper-1"), lines.concat()).unwrap();
         let reaper = std::thread::spawn(move || left.wait().unwrap());
         drop(keeping);
         end_all_kept(scratch.path());
         reaper.join().unwrap();
         assert!(!of_left.lives() && !child.lives());
-        assert!(of_other.lives(), "a number that was given again was taken for what had it before");
+        assert!(
+            of_other.lives(),
+            "a number that was given again was taken for what had it before"
+        );
         other.kill().unwrap();
         other.wait().unwrap();
     }

@@ -241,7 +241,6 @@ impl Adapter for LocalBackend {
     }
 
     async fn open(&self, params: OpenParams, _: Progress) -> Result<Opened, Error> {
-        check::spec(params.key.as_deref(), &params.spec)?;
         self.open_sandbox(params).await
     }
 
@@ -463,6 +462,7 @@ impl LocalBackend {
     /// # Errors
     /// As [`Adapter::open`]: nothing was made then.
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
+        check::spec(params.key.as_deref(), &params.spec, self.0.mode)?;
         if let Some(key) = params.key {
             return self.open_kept(&key, params.spec).await;
         }

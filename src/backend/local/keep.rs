@@ -3,21 +3,19 @@
 use std::path::PathBuf;
 
 use herm_protocol::{
-    Error, ErrorKind,
+    ByteString, Error, ErrorKind,
     sandbox::{Closed, Opened, SandboxInfo, SandboxSpec, SandboxState},
 };
 
-use super::{
-    LocalBackend, Mode, adapter::blocking, check, kept, open, residence::Residence, sandbox::Sandbox,
-};
+use super::{LocalBackend, Mode, adapter::blocking, kept, open, residence::Residence, sandbox::Sandbox};
 use crate::resident::Binary;
 
 impl LocalBackend {
     /// Opens the sandbox of a key: the one that is there, or a new one, which outlives this process.
     pub(super) async fn open_kept(&self, key: &str, spec: SandboxSpec) -> Result<Opened, Error> {
-        check::spec(None, &spec)?;
-        if self.0.mode == Mode::Native {
-            return Err(Error::unsupported("key"));
+        let asked = spec.cwd.as_ref().map(ByteString::to_path);
+        if let Some(cwd) = asked.clone() {
+            blocking("spec.cwd", move || open::check_start(&cwd)).await?;
         }
         let base = self.kept_base()?;
         let binary = self.0.binary.get_or_init(Binary::find).clone()?;
@@ -26,8 +24,8 @@ impl LocalBackend {
             state,
             notice,
         } = kept::open(&base, key, &binary, &self.0.ground.environment).await?;
-        let sandbox = match spec.cwd {
-            Some(cwd) => sandbox.with_cwd(cwd.to_path()),
+        let sandbox = match asked {
+            Some(cwd) => sandbox.with_cwd(cwd),
             None => sandbox,
         };
         let sandbox = sandbox.with_env(spec.env);

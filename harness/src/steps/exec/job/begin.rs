@@ -42,10 +42,16 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
         }
         "tells its number and waits" => format!("echo $$; {}; exit {CODE}", until_sign(scene).await?),
         "sends its output to a file and exits on a sign" => {
-            format!("echo begun; exec >/dev/null 2>&1; {}; exit {CODE}", until_sign(scene).await?)
+            format!(
+                "echo begun; exec >/dev/null 2>&1; {}; exit {CODE}",
+                until_sign(scene).await?
+            )
         }
         "closes its output and exits on a sign" => {
-            format!("echo begun; exec >&- 2>&-; {}; exit {CODE}", until_sign(scene).await?)
+            format!(
+                "echo begun; exec >&- 2>&-; {}; exit {CODE}",
+                until_sign(scene).await?
+            )
         }
         "writes more than is kept for it" => {
             let line = shell::word(&LINE[..LINE.len() - 1]);

@@ -75,7 +75,12 @@ pub(super) async fn each_as_it_ended(scene: &mut Scene) -> StepResult {
                     format!("number {} is not there; {} are", number + 1, all.len()),
                 ));
             }
-            _ => return Err(Failure::failed("each job once in the list", format!("{job} twice"))),
+            _ => {
+                return Err(Failure::failed(
+                    "each job once in the list",
+                    format!("{job} twice"),
+                ));
+            }
         };
         let code = i32::try_from(number).unwrap_or_default();
         if info.outcome != Some(Outcome::Exited { code }) {

@@ -112,7 +112,9 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         "goes on whenever it is read, and loses nothing" => output::flows(scene).await,
         "is waited for no longer than was asked" => waits_as_asked(scene).await,
         "is not known any more" => forgotten(scene).await,
-        other => Err(Failure::suite(format!("{other:?} is nothing to be seen of a job"))),
+        other => Err(Failure::suite(format!(
+            "{other:?} is nothing to be seen of a job"
+        ))),
     }
 }
 
@@ -213,10 +215,7 @@ async fn ask_about_none(scene: &mut Scene, how: &str) -> StepResult {
                 .map(|_| ())
         }
         "killed" => client.call::<method::KillJob>(&of, patience).await.map(|_| ()),
-        "forgotten" => client
-            .call::<method::ForgetJob>(&of, patience)
-            .await
-            .map(|_| ()),
+        "forgotten" => client.call::<method::ForgetJob>(&of, patience).await.map(|_| ()),
         other => return Err(Failure::suite(format!("{other:?} is nothing to ask of a job"))),
     };
     scene.answer(answer).map(|_| ())

@@ -146,7 +146,10 @@ pub(super) async fn flows(scene: &mut Scene) -> StepResult {
                 .take(seen.data.len())
                 .copied()
                 .collect();
-            if seen.gap.is_some() || seen.offset != at || seen.data.is_empty() || seen.data.as_bytes() != expected
+            if seen.gap.is_some()
+                || seen.offset != at
+                || seen.data.is_empty()
+                || seen.data.as_bytes() != expected
             {
                 let told = format!(
                     "{} from {}, with gap {:?}",
