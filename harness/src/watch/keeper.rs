@@ -42,6 +42,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The keeper cannot be started, or the system refuses what is needed to hear from it.
 pub fn keeping_guard(scratch: &Path, kept: &Path, command: &[OsString]) -> io::Result<u8> {
     let _lock = scratch::hold(scratch)?;
+    // What a keeper that is killed would have kept comes here.
+    set_child_subreaper(Pid::from_raw(1))?;
     let asked = heed_signals()?;
     let path = end_told(kept, std::process::id());
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
@@ -75,6 +77,7 @@ fn hear(mut keeper: Child, mut told: File, asked: &AtomicBool) -> io::Result<u8>
             return Ok(code[0]);
         }
         if let Some(status) = keeper.try_wait()? {
+            descendants::end_all()?;
             return Ok(code_of(Some(status)));
         }
         if asked.load(Ordering::SeqCst) && !passed_on {
