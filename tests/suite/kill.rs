@@ -149,7 +149,9 @@ const KEEPS: &str = "run --subject local --only ATTACH-001,ATTACH-003,ATTACH-004
 
 /// Waits until a kept sandbox has its resident.
 fn kept_resident(place: &Place) -> u32 {
-    find(place, |line| line.contains("/kept/kept-") && line.contains(" daemon "))
+    find(place, |line| {
+        line.contains("/kept/kept-") && line.contains(" daemon ")
+    })
 }
 
 #[test]

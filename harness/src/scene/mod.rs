@@ -5,6 +5,7 @@ mod condition;
 mod conversation;
 mod failure;
 mod host;
+mod keeping;
 mod key;
 mod ledger;
 mod others;

@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -25,10 +25,7 @@ use super::{
     conversation::{Conversation, Listener},
     room::{Room, Rooms},
 };
-use crate::{
-    stop::Stop,
-    watch::{Keeping, left_behind},
-};
+use crate::{stop::Stop, watch::Keeping};
 
 /// How long an adapter may take to introduce itself, before scaling.
 const INTRODUCTION: Duration = Duration::from_secs(15);
@@ -41,9 +38,6 @@ const SHORT_GRACE: Duration = Duration::from_secs(1);
 
 /// After so many adapters in a row that could not run anything, no more are started.
 const GIVEN_UP_AFTER: u32 = 3;
-
-/// How long after the end of an adapter it may take until it is told what it has left.
-const TOLD_WITHIN: Duration = Duration::from_secs(8);
 
 /// How long an adapter may take to say that there is no such sandbox.
 const CHECK: Duration = Duration::from_secs(5);
@@ -202,14 +196,14 @@ impl Worker {
 
 /// Starts adapters and lends them out.
 pub struct Workshop {
-    launch: Launch,
+    pub(super) launch: Launch,
     run: String,
-    scratch: String,
+    pub(super) scratch: String,
     /// How many processes of ours are around an adapter.
-    around: usize,
+    pub(super) around: usize,
     factor: u32,
     /// What adapters leave behind to be found again, where the subject has such things.
-    keeping: Mutex<Option<Keeping>>,
+    pub(super) keeping: Mutex<Option<Keeping>>,
     idle: Mutex<Vec<Worker>>,
     /// Adapters whose sandboxes are left as they are, with these.
     kept: Mutex<Vec<(Worker, Sandbox)>>,
@@ -264,35 +258,6 @@ impl Workshop {
     /// Sets whether what is launched is a guard with the adapter below it.
     pub fn set_guarded(&mut self, guarded: bool) {
         self.around = usize::from(guarded);
-    }
-
-    /// Has whatever adapters leave behind from now on kept until the workshop is shut, so that others can find it again. Without
-    /// a guard nobody ends it anyway.
-    ///
-    /// # Errors
-    /// Nothing can be written in the run's scratch folder.
-    pub fn keep_what_is_left(&mut self) -> Result<(), Failure> {
-        let end = self.launch.arguments.iter().position(|word| word == "--");
-        let Some(end) = end.filter(|_| self.around > 0) else {
-            return Ok(());
-        };
-        let scratch = Path::new(&self.scratch);
-        let keeping = Keeping::begin(scratch).map_err(|error| {
-            Failure::suite(format!(
-                "failed to make a folder in {}: {error}",
-                scratch.display()
-            ))
-        })?;
-        let words = ["--keep".into(), keeping.folder().into()];
-        self.launch.arguments.splice(end..end, words);
-        self.keeping = Mutex::new(Some(keeping));
-        self.around = 2;
-        Ok(())
-    }
-
-    /// How many processes of ours are around an adapter, each the parent of the next: none, a guard, or a guard and a keeper.
-    pub(super) fn around(&self) -> usize {
-        self.around
     }
 
     /// A time of the contract, scaled by how far away the subject is.
@@ -380,22 +345,6 @@ impl Workshop {
     /// Makes the rooms of a scenario.
     pub(super) async fn rooms(&self, name: &str) -> Result<Rooms, Failure> {
         Rooms::make(&self.scratch, &self.run, name).await
-    }
-
-    /// What the guard with that process number, which has ended, found living when its adapter had ended; `None` when it did
-    /// not say.
-    pub(super) async fn left_behind(&self, guard: u32) -> Option<Vec<String>> {
-        let until = Instant::now() + TOLD_WITHIN;
-        loop {
-            let scratch = PathBuf::from(&self.scratch);
-            let look = tokio::task::spawn_blocking(move || left_behind(&scratch, guard));
-            let told = look.await.unwrap_or_default();
-            // A keeper tells it later than the guard ends.
-            if told.is_some() || self.around < 2 || Instant::now() > until {
-                return told;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
     }
 
     async fn introduce(
@@ -514,11 +463,7 @@ impl Workshop {
             worker.client.stop(GRACE).await;
         });
         futures::future::join_all(stops).await;
-        let keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(keeping) = keeping {
-            // One that panics has let go of it all the same.
-            let _ = tokio::task::spawn_blocking(|| keeping.end()).await;
-        }
+        self.end_what_is_kept().await;
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
