@@ -25,8 +25,8 @@ pub(super) async fn start(scene: &mut Scene, count: u32, what: &str) -> StepResu
         let text = match what {
             "end at once, without a word" => format!("exit {number}"),
             "run at the same time, each with words and a code of its own" => {
-                // None ends before all have begun.
-                format!("echo job {number} of many; sleep 1; exit {number}")
+                // So that they meet.
+                format!("echo job {number} of many; sleep 0.5; exit {number}")
             }
             other => return Err(unknown(other, "done by jobs")),
         };
