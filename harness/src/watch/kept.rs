@@ -87,14 +87,14 @@ impl Kept {
     /// Writes down what this process keeps, and gives the record. It is there as a whole or not at all.
     pub(super) fn record(&self, kept: &[Process]) -> io::Result<PathBuf> {
         let own = Process::of(std::process::id());
-        let lines: String = own
+        let lines: Vec<String> = own
             .iter()
             .chain(kept)
             .map(|process| format!("{} {}\n", process.id, process.started))
             .collect();
         let half = self.folder.join(format!("half-{}", std::process::id()));
         let record = self.folder.join(format!("{RECORD}{}", std::process::id()));
-        fs::write(&half, lines)?;
+        fs::write(&half, lines.concat())?;
         fs::rename(half, &record)?;
         Ok(record)
     }

@@ -344,7 +344,8 @@ async fn shared(scene: &mut Scene) -> StepResult {
     let seen = scene
         .observe(format!("sort -n {}", shell::word(b"herm-callers")))
         .await?;
-    let expected: String = (0..callers).map(|number| format!("{number}\n")).collect();
+    let lines: Vec<String> = (0..callers).map(|number| format!("{number}\n")).collect();
+    let expected = lines.concat();
     if seen == expected.as_bytes() {
         return Ok(());
     }
