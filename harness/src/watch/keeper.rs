@@ -132,7 +132,7 @@ pub fn keeper(scratch: &Path, kept: &Path, guard: u32, command: &[OsString]) -> 
     rustix::stdio::dup2_stdin(&null)?;
     let over = || asked.load(Ordering::SeqCst) || !kept.run_goes_on();
     await_and_tell(scratch, guard, &asked, over);
-    while !over() && !living().is_empty() {
+    while !over() && !descendants::are_gone() {
         std::thread::sleep(LOOK);
     }
     descendants::end_all()?;
@@ -144,7 +144,7 @@ pub fn keeper(scratch: &Path, kept: &Path, guard: u32, command: &[OsString]) -> 
 
 /// Every live process below this one.
 fn living() -> Vec<process_table::Process> {
-    descendants::reap_all_ended();
+    descendants::are_gone();
     let mut living = process_table::descendants_of(std::process::id());
     living.retain(|process| !process.ended);
     living
