@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[expect(dead_code, reason = "shared by several tests, each of which uses a part")]
 mod namespace;
 
 use std::{

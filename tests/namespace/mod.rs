@@ -19,6 +19,7 @@ use herm_protocol::{
     exec::{Stdin, Stream},
 };
 use herm_resident::wire::{Command, Start};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Where the sandbox sees the directory.
 pub(crate) const MEETING: &str = "/run/herm";
@@ -27,7 +28,9 @@ pub(crate) const MEETING: &str = "/run/herm";
 const PROCESSES: &str = "--nproc=100";
 
 /// A user that is nobody else's, so that the limit counts this sandbox alone.
-const USER: &str = "54321";
+fn user() -> String {
+    (100_000 + std::process::id() % 100_000).to_string()
+}
 
 pub(crate) const SECRET: [u8; 32] = [0x5a; 32];
 
@@ -91,15 +94,15 @@ impl Namespace {
             command.args([
                 "setpriv",
                 "--reuid",
-                USER,
+                &user(),
                 "--regid",
-                USER,
+                &user(),
                 "--clear-groups",
                 "--bounding-set=-all",
             ]);
         }
         let mut bubblewrap = command
-            .args(["/run/resident", "init", "--dial", MEETING])
+            .args(["/run/resident", "init", "--idle", "60", "--dial", MEETING])
             .env("HERM_RESIDENT_SECRET", "5a".repeat(32))
             .current_dir("/")
             .stdin(Stdio::null())
@@ -172,6 +175,8 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
+        // Its first process takes everything with it.
+        let _ = Pid::from_raw(self.pid).map(|pid| kill_process(pid, Signal::KILL));
         let _ = self.bubblewrap.kill();
         let _ = self.bubblewrap.wait();
     }

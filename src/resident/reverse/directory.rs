@@ -64,11 +64,11 @@ impl MeetingDirectory {
     /// Listens under a name that was never there before. The name goes with the result.
     pub(super) async fn announce(&self) -> io::Result<(Announced, UnixListener)> {
         let directory = self.clone();
-        let (announced, listener) = blocking(move || {
+        let listening = tokio::task::spawn_blocking(move || {
             directory.sweep();
             directory.listen()
-        })
-        .await?;
+        });
+        let (announced, listener) = listening.await.map_err(io::Error::other)??;
         listener.set_nonblocking(true)?;
         Ok((announced, UnixListener::from_std(listener)?))
     }
@@ -133,24 +133,19 @@ pub(super) struct Announced {
 
 impl Announced {
     /// Takes another name, so that the resident looks again.
-    pub(super) async fn rename(&mut self) -> io::Result<()> {
-        let (directory, name) = (self.directory.clone(), self.name.clone());
-        self.name = blocking(move || directory.renamed(&name)).await?;
+    ///
+    /// It is one call to a file system of this machine, and done at once: a name that another thread gave while this is
+    /// dropped would stay.
+    pub(super) fn rename(&mut self) -> io::Result<()> {
+        self.name = self.directory.renamed(&self.name)?;
         Ok(())
     }
 }
 
 impl Drop for Announced {
     fn drop(&mut self) {
-        // One call to a file system of this machine: nothing that is waited for.
         let _ = unlinkat(&self.directory.handle, &self.name, AtFlags::empty());
     }
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(io::Error::other)?
 }
 
 /// Opens a directory of this user's that is no link, or makes it.
@@ -218,7 +213,7 @@ mod tests {
         let first = names(&directory);
         let path = directory.path().join(&first[0]);
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o666);
-        announced.rename().await.unwrap();
+        announced.rename().unwrap();
         let second = names(&directory);
         assert_eq!(second.len(), 1);
         assert_ne!(first, second);

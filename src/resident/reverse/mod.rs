@@ -82,7 +82,7 @@ impl ReverseDial {
                 }
                 _ = again.tick() => {
                     self.expected.is_there().map_err(DialError::Gone)?;
-                    announced.rename().await.map_err(DialError::Unreachable)?;
+                    announced.rename().map_err(DialError::Unreachable)?;
                 }
             }
         }
