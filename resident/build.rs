@@ -23,8 +23,8 @@ const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 /// Type of the program header that names a dynamic loader (ELF specification, `PT_INTERP`).
 const INTERPRETER: u32 = 3;
 
-/// The variable that says for which architectures it is built, with commas between them. Those are then asked for, and a
-/// warning tells of each that is not to be had; without it, it is built for every one that it can be built for.
+/// The variable that says for which architectures it is built, with commas between them; a warning tells of each that is
+/// not to be had. Without it, it is built for the own one, and for a release for every one that it can be built for.
 const ASKED: &str = "HERM_RESIDENT_ARCHITECTURES";
 
 fn main() {
@@ -34,6 +34,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed={ASKED}");
     let directory = PathBuf::from(variable("OUT_DIR"));
     let own = variable("CARGO_CFG_TARGET_ARCH").to_string_lossy().into_owned();
+    let is_release = variable("PROFILE") == "release";
     let asked = asked();
     for name in asked.iter().flatten() {
         if !ARCHITECTURES.contains(&name.as_str()) {
@@ -48,7 +49,7 @@ fn main() {
         let is_asked = asked
             .as_ref()
             .map(|names| names.iter().any(|name| name == architecture));
-        if is_asked == Some(false) {
+        if !is_asked.unwrap_or(architecture == own || is_release) {
             continue;
         }
         match build(architecture, &directory) {
