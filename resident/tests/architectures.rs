@@ -1,7 +1,5 @@
 //! What is embedded for an architecture runs there; another one than this machine's runs where `qemu-user-static` is.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
 use herm_resident::BINARIES;
