@@ -29,7 +29,10 @@ impl Expected {
     /// There is none, or the system cannot hold it (it takes Linux 5.3).
     pub fn process(pid: i32) -> io::Result<Self> {
         let no_number = || io::Error::new(io::ErrorKind::InvalidInput, format!("{pid} is no process"));
-        let number = Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(no_number)?;
+        let number = (pid > 0)
+            .then(|| Pid::from_raw(pid))
+            .flatten()
+            .ok_or_else(no_number)?;
         let handle = pidfd_open(number, PidfdFlags::empty()).map_err(|error| {
             io::Error::new(error.kind(), format!("failed to hold process {pid}: {error}"))
         })?;
