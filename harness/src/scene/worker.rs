@@ -57,7 +57,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    pub(super) fn new(opened: Opened) -> Self {
+    pub(crate) fn new(opened: Opened) -> Self {
         Self {
             id: opened.sandbox.clone(),
             opened,

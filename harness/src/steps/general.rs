@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use herm_protocol::{
     ErrorKind,
-    exec::{Outcome, SetupFailure, Stream},
+    exec::{Outcome, SetupFailure, SignalCause, Stream},
 };
 
+use super::composed::number_in;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -66,6 +67,9 @@ pub(super) async fn keep_beat(scene: &mut Scene) -> StepResult {
     scene.await_beat().await
 }
 
+/// A letter of two bytes in UTF-8, byte by byte, and the end of its line.
+const HALVES: [&[u8]; 2] = [b"\xc3", b"\xbc\n"];
+
 /// Every byte value, in order.
 pub(super) fn all_bytes() -> Vec<u8> {
     (0..=255).collect()
@@ -75,6 +79,20 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
     let text = match what {
         "nothing" => "true".to_owned(),
         "every byte value" => shell::print(&all_bytes()),
+        "a letter in two halves" => {
+            let [first, second] = HALVES;
+            scene.notes.content = Some(HALVES.concat());
+            format!("{}; sleep 0.2; {}", shell::print(first), shell::print(second))
+        }
+        "a hundred lines, in turns as output and as errors" => {
+            let lines = (0..50).map(|line| format!("output {line}\nerror {line}\n"));
+            scene.notes.content = Some(lines.collect::<String>().into_bytes());
+            "i=0; while [ $i -lt 50 ]; do echo output $i; echo error $i >&2; i=$((i+1)); done".to_owned()
+        }
+        line if let Some(bytes) = number_in(line, "one line of ", " bytes") => {
+            scene.notes.content = Some(vec![b'x'; bytes]);
+            format!("head -c {bytes} /dev/zero | tr '\\0' x")
+        }
         other => {
             let bytes = other
                 .strip_suffix(" bytes in many pieces")
@@ -135,6 +153,7 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
         "timed out" => expect_outcome(scene, &Outcome::TimedOut),
         "timed out, each at its own deadline" => super::exec::timeout::told_apart(scene),
         "cancelled" => expect_outcome(scene, &Outcome::Cancelled),
+        "ended by signal 9, and no lack of memory is told" => killed_for_no_lack_of_memory(scene),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }
 }
@@ -173,6 +192,12 @@ pub(super) fn expect_outcome(scene: &Scene, expected: &Outcome) -> StepResult {
         format!("the outcome: {expected}"),
         format!("{outcome}{}", said(scene)),
     ))
+}
+
+/// A kill that somebody sent is not told as one of the system's for lack of memory.
+fn killed_for_no_lack_of_memory(scene: &Scene) -> StepResult {
+    let cause = SignalCause::Unknown;
+    expect_outcome(scene, &Outcome::Signaled { number: 9, cause })
 }
 
 /// What a command has said, for a failure.
@@ -294,6 +319,7 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
         "as an invalid argument" => ErrorKind::InvalidArgument,
         "because no version is shared" => ErrorKind::VersionMismatch,
         "because the sandbox is not there" => ErrorKind::SandboxNotFound,
+        "because no such command runs" => ErrorKind::ExecNotFound,
         "because the file is not there" => ErrorKind::NotFound,
         "because it is a directory" => ErrorKind::IsADirectory,
         "because there is no room" => ErrorKind::LimitExceeded,

@@ -29,6 +29,7 @@ mod resident_run;
 mod run;
 mod sandbox;
 mod shell;
+mod streams;
 mod survivors;
 mod traces;
 
@@ -36,3 +37,4 @@ pub use adapter::LocalBackend;
 pub use declaration::{BACKEND, declaration};
 pub use kept::STATE;
 pub use mode::Mode;
+pub use streams::Streams;

@@ -14,6 +14,7 @@ use herm_protocol::{
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 
 use super::{
+    Streams,
     environment::{self, Environment},
     group::Group,
     guard::Guard,
@@ -41,6 +42,8 @@ pub(super) struct Ground {
     pub(super) guard: Arc<Guard>,
     /// Permission bits that new files of commands do not get; this process's own, where they can be known.
     pub(super) umask: Option<u32>,
+    /// Whether what commands print goes into one pipe.
+    pub(super) streams: Streams,
 }
 
 /// Runs a command that was checked to its end.
@@ -131,6 +134,7 @@ impl Preparation {
             environment,
             guard,
             umask: _,
+            streams: _,
         } = self.ground;
         let launch = Launch {
             command,

@@ -14,7 +14,11 @@ use tokio::time::Instant;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::lifecycle::leave_beat,
+    steps::{
+        composed::number_in,
+        general::{difference, show},
+        lifecycle::leave_beat,
+    },
 };
 
 /// What the job of a scenario prints.
@@ -70,6 +74,10 @@ pub(super) fn register(steps: &mut StepList) {
                         told_as(scene, &Outcome::Exited { code: CODE }).await
                     }
                     "gives its output from every cursor" => read_from_every_cursor(scene).await,
+                    "gives all that it has printed, piece by piece, and again" => {
+                        read_all(scene).await?;
+                        read_all(scene).await
+                    }
                     "is not known any more" => forgotten(scene).await,
                     other => Err(Failure::suite(format!(
                         "{other:?} is nothing to be seen of a job"
@@ -86,7 +94,13 @@ async fn start(scene: &mut Scene, what: &str) -> StepResult {
         "prints three lines and exits with a code" => {
             (format!("{}; exit {CODE}", shell::print(WORDS.as_bytes())), None)
         }
-        other => return Err(Failure::suite(format!("{other:?} is no job"))),
+        other => match number_in(other, "prints ", " bytes and exits with a code") {
+            Some(bytes) => {
+                scene.notes.content = Some(shell::numbered_bytes(bytes));
+                (format!("{}; exit {CODE}", shell::numbered(bytes)), None)
+            }
+            None => return Err(Failure::suite(format!("{other:?} is no job"))),
+        },
     };
     let mut params = scene.command(text).await?;
     params.timeout_ms = timeout_ms;
@@ -197,36 +211,9 @@ async fn told_as(scene: &mut Scene, expected: &Outcome) -> StepResult {
 }
 
 async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
-    let of = of_job(scene).await?;
     for from in 0..=WORDS.len() {
         let expected = &WORDS.as_bytes()[from..];
-        // A reading may give less than there is; the next one begins where it ended.
-        let mut seen = Vec::new();
-        loop {
-            let params = JobOutputParams {
-                sandbox: of.sandbox.clone(),
-                job: of.job.clone(),
-                stream: Stream::Stdout,
-                from: (from + seen.len()) as u64,
-                max: None,
-            };
-            let patience = scene.patience();
-            let output = scene
-                .client()
-                .await?
-                .call::<method::ReadJob>(&params, patience)
-                .await?;
-            if output.offset != params.from {
-                return Err(Failure::failed(
-                    format!("bytes from offset {}", params.from),
-                    format!("they are told to be from {}", output.offset),
-                ));
-            }
-            seen.extend_from_slice(output.data.as_bytes());
-            if output.end || output.data.is_empty() || seen.len() > WORDS.len() {
-                break;
-            }
-        }
+        let seen = read_from(scene, from, expected.len(), None).await?;
         if seen != expected {
             return Err(Failure::failed(
                 format!("from {from}: {}", expected.escape_ascii()),
@@ -235,6 +222,58 @@ async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
         }
     }
     Ok(())
+}
+
+/// Bytes that are read at a time of a job that has printed much.
+const AT_A_TIME: u64 = 100_000;
+
+async fn read_all(scene: &mut Scene) -> StepResult {
+    let expected = scene.notes.content.clone().unwrap_or_default();
+    let seen = read_from(scene, 0, expected.len(), Some(AT_A_TIME)).await?;
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        show(&expected),
+        format!("{}{}", show(&seen), difference(&expected, &seen)),
+    ))
+}
+
+/// Reads a job's output from a cursor to the end, or until there is more than there should be.
+async fn read_from(
+    scene: &mut Scene,
+    from: usize,
+    most: usize,
+    max: Option<u64>,
+) -> Result<Vec<u8>, Failure> {
+    let of = of_job(scene).await?;
+    // A reading may give less than there is; the next one begins where it ended.
+    let mut seen = Vec::new();
+    loop {
+        let params = JobOutputParams {
+            sandbox: of.sandbox.clone(),
+            job: of.job.clone(),
+            stream: Stream::Stdout,
+            from: (from + seen.len()) as u64,
+            max,
+        };
+        let patience = scene.patience();
+        let output = scene
+            .client()
+            .await?
+            .call::<method::ReadJob>(&params, patience)
+            .await?;
+        if output.offset != params.from {
+            return Err(Failure::failed(
+                format!("bytes from offset {}", params.from),
+                format!("they are told to be from {}", output.offset),
+            ));
+        }
+        seen.extend_from_slice(output.data.as_bytes());
+        if output.end || output.data.is_empty() || seen.len() > most {
+            return Ok(seen);
+        }
+    }
 }
 
 async fn forgotten(scene: &mut Scene) -> StepResult {

@@ -1,12 +1,20 @@
 //! Steps of the chapters about running commands.
 
+pub(super) mod cancel;
 pub(super) mod cwd;
 pub(super) mod env;
 pub(super) mod exit;
+pub(super) mod flow;
 mod job;
-mod stdin;
-mod stream;
+mod memory;
+pub(super) mod out;
+pub(super) mod race;
+pub(super) mod stdin;
+pub(super) mod stream;
 pub(super) mod timeout;
+mod together;
+
+pub(crate) use together::Expected;
 
 use crate::step::StepList;
 
@@ -18,4 +26,9 @@ pub(super) fn register(steps: &mut StepList) {
     cwd::register(steps);
     timeout::register(steps);
     job::register(steps);
+    flow::register(steps);
+    out::register(steps);
+    cancel::register(steps);
+    race::register(steps);
+    together::register(steps);
 }
