@@ -5,7 +5,7 @@ Feature: OUT: however much is printed, the caller gets what it asked for
   Scenario: A flood on both streams at once is told to the last byte
     Waiting for the end before reading filled the channel, and both sides waited (https://github.com/paramiko/paramiko/issues/448).
     Given an open sandbox
-    When a command floods each of its streams with 512 MiB
+    When a command floods each of its streams with 128 MiB
     Then the outcome is exited with code 0
     And it is told exactly, with the digest of each stream
 
@@ -48,7 +48,7 @@ Feature: OUT: however much is printed, the caller gets what it asked for
   Scenario: Of many short commands each gets its own output and its own code
     Captured output missed its first line now and then, and empty output was taken for a failed capture (https://github.com/cline/cline/issues/4313).
     Given an open sandbox
-    When 400 short commands are run
+    When 500 short commands are run
     Then each has been answered with its own output and its own code
 
   @id:OUT-006 @must @since:0.1 @profile:core @mutant:breaks-long-lines

@@ -153,7 +153,7 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
         "timed out" => expect_outcome(scene, &Outcome::TimedOut),
         "timed out, each at its own deadline" => super::exec::timeout::told_apart(scene),
         "cancelled" => expect_outcome(scene, &Outcome::Cancelled),
-        "ended by signal 9, and no lack of memory is told" => killed_for_no_lack_of_memory(scene),
+        "not told as a lack of memory" => for_no_lack_of_memory(scene),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }
 }
@@ -195,9 +195,17 @@ pub(super) fn expect_outcome(scene: &Scene, expected: &Outcome) -> StepResult {
 }
 
 /// A kill that somebody sent is not told as one of the system's for lack of memory.
-fn killed_for_no_lack_of_memory(scene: &Scene) -> StepResult {
-    let cause = SignalCause::Unknown;
-    expect_outcome(scene, &Outcome::Signaled { number: 9, cause })
+fn for_no_lack_of_memory(scene: &Scene) -> StepResult {
+    match &scene.result()?.outcome {
+        lack @ Outcome::Signaled {
+            cause: SignalCause::OutOfMemory,
+            ..
+        } => Err(Failure::failed(
+            "an outcome that tells of no lack of memory",
+            lack.to_string(),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What a command has said, for a failure.

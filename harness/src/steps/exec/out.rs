@@ -24,7 +24,7 @@ const LINE: &str = "0123456789";
 const FLOODED: Duration = Duration::from_mins(1);
 
 /// The longest time that short commands are run for, if there were enough of them.
-const SHORT_FOR: Duration = Duration::from_secs(10);
+const SHORT_FOR: Duration = Duration::from_secs(4);
 
 /// So many short commands are enough where a command takes long to start.
 const ENOUGH: u32 = 50;
