@@ -24,7 +24,7 @@ const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 const INTERPRETER: u32 = 3;
 
 fn main() {
-    for source in ["build.rs", "program", "src/wire"] {
+    for source in ["build.rs", "program", "src/memory_limit.rs", "src/wire"] {
         println!("cargo::rerun-if-changed={source}");
     }
     let directory = PathBuf::from(variable("OUT_DIR"));

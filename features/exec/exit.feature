@@ -113,3 +113,12 @@ Feature: EXIT: how a command ended is told as it was
     Given an open sandbox
     When a command ends itself with signal 9
     Then the outcome is not told as a lack of memory
+
+  @id:EXIT-013 @should @since:0.1 @profile:core @mutant:never-tells-a-lack-of-memory
+  Scenario: A command that was killed for lack of memory is told so
+    A kill for lack of memory was recorded as success (https://github.com/vm0-ai/vm0/issues/33855).
+    Given a world with little memory
+    And an open sandbox
+    When a command uses more memory than there is
+    Then the outcome is ended by a signal, for lack of memory
+    And the sandbox still runs commands

@@ -63,7 +63,7 @@ Feature: STDIN: a command reads what it was given, and then the end
   Scenario: Much input of any bytes arrives whole, piece by piece
     What was fed at the end of much input was dropped on its way (https://github.com/Eugeny/russh/issues/213).
     Given an open sandbox
-    When a command is fed 64 MiB of any bytes
+    When a command is fed 32 MiB of any bytes
     Then the outcome is exited with code 0
     And it was told the digest of all that it was fed
 

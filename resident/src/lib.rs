@@ -19,6 +19,7 @@
 //! user needs no other proof. With `--relay` it passes everything on as it is, and the client proves itself. With
 //! `--text` its standard input and output carry lines ([`wire::text`]).
 
+pub mod memory_limit;
 pub mod wire;
 
 /// The program for one architecture.

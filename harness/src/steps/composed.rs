@@ -43,6 +43,7 @@ pub(super) fn register(steps: &mut StepList) {
                 match arguments.words(0)? {
                     "what only Bash has" => cap::use_bash(scene).await,
                     "the name of one that has ended" => race::run_under_old_name(scene).await,
+                    "more memory than there is" => exit::exhaust_memory(scene).await,
                     "a helper of its shell for its output" => stream::use_helper(scene).await,
                     "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
                     other => Err(unknown(other, "used by a command")),

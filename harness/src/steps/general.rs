@@ -67,6 +67,9 @@ pub(super) async fn keep_beat(scene: &mut Scene) -> StepResult {
     scene.await_beat().await
 }
 
+/// How long it may take to print what the words of a step name.
+const PRINTED: Duration = Duration::from_secs(30);
+
 /// A letter of two bytes in UTF-8, byte by byte, and the end of its line.
 const HALVES: [&[u8]; 2] = [b"\xc3", b"\xbc\n"];
 
@@ -103,7 +106,7 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
         }
     };
     let params = scene.command(text).await?;
-    scene.run(&params).await
+    scene.run_within(&params, scene.scaled(PRINTED)).await
 }
 
 /// The stream that follows the word "standard".
@@ -153,6 +156,13 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
         "timed out" => expect_outcome(scene, &Outcome::TimedOut),
         "timed out, each at its own deadline" => super::exec::timeout::told_apart(scene),
         "cancelled" => expect_outcome(scene, &Outcome::Cancelled),
+        "ended by a signal, for lack of memory" => expect_outcome(
+            scene,
+            &Outcome::Signaled {
+                number: 9,
+                cause: SignalCause::OutOfMemory,
+            },
+        ),
         "not told as a lack of memory" => for_no_lack_of_memory(scene),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }

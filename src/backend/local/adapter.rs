@@ -28,8 +28,8 @@ use tokio::{
 };
 
 use super::{
-    Mode, Streams, check, declaration, environment, log::tell, open, preflight, residence::Residence,
-    resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell,
+    Mode, Streams, check, declaration, environment, log::tell, memory::Memory, open, preflight,
+    residence::Residence, resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell,
 };
 use crate::{
     caller::{Control, Input, Output},
@@ -105,6 +105,7 @@ impl LocalBackend {
                 guard: Arc::default(),
                 umask: environment::umask(),
                 streams,
+                memory: Memory::find(),
             },
             place: Mutex::new(Place {
                 run: String::new(),

@@ -18,6 +18,7 @@ mod kept;
 mod launch;
 mod leader;
 mod log;
+mod memory;
 mod mode;
 mod open;
 mod output;

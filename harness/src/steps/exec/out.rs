@@ -27,7 +27,7 @@ const FLOODED: Duration = Duration::from_mins(1);
 const SHORT_FOR: Duration = Duration::from_secs(4);
 
 /// So many short commands are enough where a command takes long to start.
-const ENOUGH: u32 = 50;
+const ENOUGH: u32 = 20;
 
 const MEBIBYTE: u64 = 1024 * 1024;
 

@@ -220,12 +220,12 @@ pub(super) fn answered_after_close(scene: &Scene) -> StepResult {
 /// Asks for a command under the name of one that runs. The refusal is of the second; the first is the last command.
 pub(crate) async fn run_under_used_name(scene: &mut Scene) -> StepResult {
     let patience = scene.patience();
-    let first = scene.command("echo begun; sleep 1; echo ended").await?;
+    let mark = new_mark(scene).await?;
+    let mut second = scene.command(mark).await?;
+    let first = scene.command("echo begun; sleep 2; echo ended").await?;
     let mut exec = scene.start(&first).await?;
     exec.wait_until(patience, |record| !record.pieces.is_empty())
         .await?;
-    let mark = new_mark(scene).await?;
-    let mut second = scene.command(mark).await?;
     second.exec.clone_from(&first.exec);
     let client = scene.client().await?;
     let answer = client.call::<method::Run>(&second, patience).await;

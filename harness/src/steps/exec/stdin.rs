@@ -140,7 +140,7 @@ async fn feed(scene: &mut Scene, data: &[u8], eof: bool) -> Result<bool, Failure
 
 /// A command whose input is held open is answered when it ends.
 pub(crate) async fn answered_as_exited(scene: &mut Scene, code: i32) -> StepResult {
-    let within = scene.scaled(Duration::from_secs(5));
+    let within = scene.patience();
     let Some(exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));
     };

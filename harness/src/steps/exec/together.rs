@@ -22,7 +22,10 @@ use crate::{
 };
 
 /// Bytes that each of several commands prints that print much.
-const MUCH: usize = 1024 * 1024;
+const MUCH: usize = 256 * 1024;
+
+/// How long commands that run at the same time may take.
+const TOGETHER: Duration = Duration::from_secs(30);
 
 /// How long a cancelled command of several would have run.
 const RUNS: &str = "1";
@@ -97,7 +100,7 @@ async fn run_together(scene: &mut Scene, count: u32, what: &str) -> StepResult {
         execs.push(scene.start(&params).await?);
         scene.notes.expected.push(expected);
     }
-    let patience = scene.patience();
+    let patience = scene.scaled(TOGETHER);
     await_all(scene, execs, patience).await
 }
 
