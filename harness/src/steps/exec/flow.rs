@@ -140,12 +140,11 @@ async fn feed_until_held(scene: &mut Scene) -> StepResult {
 async fn feed_piece(scene: &mut Scene, exec: &mut Exec, held: Duration, path: &str) -> Result<bool, Failure> {
     let patience = scene.patience();
     let mut feeding = std::pin::pin!(exec.feed(vec![b'x'; PIECE], false, patience * 2));
-    let (taken, held_back) = match tokio::time::timeout(held, &mut feeding).await {
-        Ok(taken) => (taken, false),
-        Err(_) => {
-            scene.observe(format!(": > {path}")).await?;
-            (feeding.await, true)
-        }
+    let (taken, held_back) = if let Ok(taken) = tokio::time::timeout(held, &mut feeding).await {
+        (taken, false)
+    } else {
+        scene.observe(format!(": > {path}")).await?;
+        (feeding.await, true)
     };
     expect_open(scene, taken)?;
     Ok(held_back)
