@@ -76,10 +76,3 @@ Feature: STREAM: output arrives as it was written
     When a command writes a hundred lines, in turns as output and as errors
     Then standard output is all that was printed
     And standard error is empty
-
-  @id:STREAM-010 @must @since:0.1 @profile:core @mutant:each-piece-as-text-of-its-own @mutant:output-as-text
-  Scenario: A letter that is written in two halves arrives as one
-    Each piece was taken for text by itself, so a letter at its edge became two marks of damage (https://github.com/anomalyco/opencode/pull/15387).
-    Given an open sandbox
-    When a command writes a letter in two halves
-    Then standard output is all that was printed

@@ -7,7 +7,7 @@ use herm_protocol::{
     exec::{Outcome, SetupFailure, SignalCause, Stream},
 };
 
-use super::composed::number_in;
+use super::{composed::number_in, exec::enc};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -70,9 +70,6 @@ pub(super) async fn keep_beat(scene: &mut Scene) -> StepResult {
 /// How long it may take to print what the words of a step name.
 const PRINTED: Duration = Duration::from_secs(30);
 
-/// A letter of two bytes in UTF-8, byte by byte, and the end of its line.
-const HALVES: [&[u8]; 2] = [b"\xc3", b"\xbc\n"];
-
 /// Every byte value, in order.
 pub(super) fn all_bytes() -> Vec<u8> {
     (0..=255).collect()
@@ -82,11 +79,6 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
     let text = match what {
         "nothing" => "true".to_owned(),
         "every byte value" => shell::print(&all_bytes()),
-        "a letter in two halves" => {
-            let [first, second] = HALVES;
-            scene.notes.content = Some(HALVES.concat());
-            format!("{}; sleep 0.2; {}", shell::print(first), shell::print(second))
-        }
         "a hundred lines, in turns as output and as errors" => {
             let lines = (0..50).map(|line| format!("output {line}\nerror {line}\n"));
             scene.notes.content = Some(lines.collect::<String>().into_bytes());
@@ -100,9 +92,13 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
             let bytes = other
                 .strip_suffix(" bytes in many pieces")
                 .and_then(|bytes| bytes.parse().ok());
-            let bytes = bytes.ok_or_else(|| Failure::suite(format!("{other:?} is nothing to print")))?;
-            scene.notes.content = Some(shell::numbered_bytes(bytes));
-            shell::numbered(bytes)
+            match bytes {
+                Some(bytes) => {
+                    scene.notes.content = Some(shell::numbered_bytes(bytes));
+                    shell::numbered(bytes)
+                }
+                None => enc::text_that_writes(scene, other)?,
+            }
         }
     };
     let params = scene.command(text).await?;
@@ -123,8 +119,15 @@ fn output_in_words(scene: &Scene, what: &str) -> Result<Vec<u8>, Failure> {
     match what {
         "empty" => Ok(Vec::new()),
         "every byte value, in order" => Ok(all_bytes()),
-        "all that was printed" | "that input" | "that value" => {
-            Ok(scene.notes.content.clone().unwrap_or_default())
+        "all that was printed"
+        | "that input"
+        | "that value"
+        | "these arguments"
+        | "what that text asks for" => Ok(scene.notes.content.clone().unwrap_or_default()),
+        "all that was printed, with what is not UTF-8 replaced" => {
+            let content = scene.notes.content.clone().unwrap_or_default();
+            // It replaces each longest part of a sequence that could have gone on, as the encoding standard asks.
+            Ok(String::from_utf8_lossy(&content).into_owned().into_bytes())
         }
         other => Err(Failure::suite(format!("{other:?} is no output"))),
     }
@@ -164,6 +167,7 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
             },
         ),
         "not told as a lack of memory" => for_no_lack_of_memory(scene),
+        "a failure that the shell has told" => told_by_the_shell(scene),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }
 }
@@ -232,6 +236,19 @@ fn said(scene: &Scene) -> String {
         }
     };
     quote(Stream::Stdout) + &quote(Stream::Stderr)
+}
+
+/// Which code a shell gives for text that it cannot go on with is its own affair (POSIX: 1 to 125, Bash: also 127).
+fn told_by_the_shell(scene: &Scene) -> StepResult {
+    let outcome = &scene.result()?.outcome;
+    let told = said(scene);
+    match outcome {
+        Outcome::Exited { code: 1..=127 } if !told.is_empty() => Ok(()),
+        other => Err(Failure::failed(
+            "a code from 1 to 127, and words of the shell that say why",
+            format!("{other}{told}"),
+        )),
+    }
 }
 
 fn ended_by_signal(scene: &Scene, expected: i32) -> StepResult {

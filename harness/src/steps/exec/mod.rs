@@ -1,7 +1,9 @@
 //! Steps of the chapters about running commands.
 
+pub(super) mod args;
 pub(super) mod cancel;
 pub(super) mod cwd;
+pub(super) mod enc;
 pub(super) mod env;
 pub(super) mod exit;
 pub(super) mod flow;
@@ -9,6 +11,8 @@ mod job;
 mod memory;
 pub(super) mod out;
 pub(super) mod race;
+pub(super) mod shell;
+mod shell_text;
 pub(super) mod stdin;
 pub(super) mod stream;
 pub(super) mod timeout;
@@ -20,6 +24,7 @@ use crate::step::StepList;
 
 pub(super) fn register(steps: &mut StepList) {
     exit::register(steps);
+    shell::register(steps);
     stream::register(steps);
     stdin::register(steps);
     env::register(steps);
