@@ -28,7 +28,7 @@ const INTERPRETER: u32 = 3;
 const ASKED: &str = "HERM_RESIDENT_ARCHITECTURES";
 
 fn main() {
-    for source in ["build.rs", "program", "src/wire"] {
+    for source in ["build.rs", "program", "src/memory_limit.rs", "src/wire"] {
         println!("cargo::rerun-if-changed={source}");
     }
     println!("cargo::rerun-if-env-changed={ASKED}");

@@ -18,7 +18,6 @@
 //! `serve` proves itself to the daemon and hands its client a channel that is ready: whoever can start a process as that
 //! user needs no other proof. With `--relay` it passes everything on as it is, and the client proves itself. With
 //! `--text` its standard input and output carry lines ([`wire::text`]).
-
 //!
 //! # For which machines
 //!
@@ -33,6 +32,7 @@
 //! another linker, as it does for cargo. At run time `HERM_RESIDENT_AARCH64` and `HERM_RESIDENT_X86_64` name files to use in
 //! place of what is embedded, and `HERM_RESIDENT` one for this machine.
 
+pub mod memory_limit;
 pub mod wire;
 
 /// The program for one architecture.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Args;
-use herm::backend::local::{self, LocalBackend, Mode};
+use herm::backend::local::{self, LocalBackend, Mode, Streams};
 use herm_fixtures::condition::{self, Conditioned, LocalWorld};
 use herm_harness::{
     catalogue::Catalogue,
@@ -38,6 +38,9 @@ pub(super) struct Arguments {
     /// How commands are run there: resident or native
     #[arg(long, value_name = "MODE", default_value_t)]
     mode: Mode,
+    /// How what commands print arrives: apart, or merged into standard output, which needs the mode resident
+    #[arg(long, value_name = "HOW", default_value_t)]
+    streams: Streams,
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
@@ -51,13 +54,18 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
             format_args!("there is no backend {backend:?}; there is: {}", local::BACKEND),
         );
     }
+    if (arguments.mode, arguments.streams) == (Mode::Native, Streams::Merged) {
+        let problem =
+            "the mode native keeps the streams of a command apart; say --mode resident with --streams merged";
+        return fail(Exit::Usage, problem);
+    }
     // A condition that an adapter is started in comes before everything else.
     if let Err(error) = condition::enter() {
         return fail(Exit::Broken, error);
     }
-    let mode = arguments.mode;
+    let (mode, streams) = (arguments.mode, arguments.streams);
     block_on(async move {
-        let backend = Conditioned::new(LocalBackend::new(mode), LocalWorld::default());
+        let backend = Conditioned::new(LocalBackend::with_streams(mode, streams), LocalWorld::default());
         serve(Arc::new(backend)).await
     })
 }

@@ -42,7 +42,7 @@ pub(crate) use ledger::Ledger;
 pub(crate) use stay::Stay;
 pub use worker::{CANARY, Sandbox, Worker, Workshop};
 
-use crate::step::StepResult;
+use crate::{step::StepResult, steps::Expected};
 
 /// The world of one scenario.
 #[derive(Default)]
@@ -102,6 +102,10 @@ pub(crate) struct Notes {
     pub(crate) places: Vec<PathBuf>,
     /// Records of commands that ran at the same time.
     pub(crate) records: Vec<ExecRecord>,
+    /// What each of them should have been answered.
+    pub(crate) expected: Vec<Expected>,
+    /// Whether each of them has left its mark.
+    pub(crate) marks: Vec<bool>,
     /// How the backend was without each thing that it needs.
     pub(crate) without: Vec<Without>,
 }

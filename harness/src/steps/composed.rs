@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     contract::{cap, error, event, proto},
-    exec::{args, cwd, env, exit, shell, timeout},
+    exec::{args, cancel, cwd, env, exit, flow, out, race, shell, stdin, stream, timeout},
     files::file,
     general,
     lifecycle::{attach, close, leak, leave_beat, open, preflight, stale},
@@ -22,10 +22,13 @@ pub(super) fn register(steps: &mut StepList) {
                 if let Some(seconds) = number_in(what, "keeps a beat, with a deadline of ", " seconds") {
                     return stale::keep_beat_until(scene, seconds).await;
                 }
+                if let Some(bytes) = number_in(what, "prints ", " bytes to a caller that takes nothing") {
+                    return cancel::print_to_nobody(scene, bytes).await;
+                }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
-                    other => Err(unknown(other, "done by a command")),
+                    other => cancel::start(scene, other).await,
                 }
             })
         })
@@ -39,6 +42,9 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 match arguments.words(0)? {
                     "what only Bash has" => cap::use_bash(scene).await,
+                    "the name of one that has ended" => race::run_under_old_name(scene).await,
+                    "more memory than there is" => exit::exhaust_memory(scene).await,
+                    "a helper of its shell for its output" => stream::use_helper(scene).await,
                     "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
                     other => Err(unknown(other, "used by a command")),
                 }
@@ -50,7 +56,11 @@ pub(super) fn register(steps: &mut StepList) {
                 if let Some(favour) = what.strip_prefix("is asked to ") {
                     return cap::ask_to(scene, favour).await;
                 }
+                if let Some(what) = what.strip_prefix("is told to ") {
+                    return cancel::tell(scene, what).await;
+                }
                 match what {
+                    "closes them all at the same time" => race::close_together(scene).await,
                     "introduces itself" => cap::introduce(scene).await,
                     "is asked once what it misses" => preflight::ask(scene, 1).await,
                     "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
@@ -74,6 +84,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "lost with its sandbox" => close::answered_as_lost(scene).await,
                     "lost with its sandbox, or as ended by a signal" => stale::answered_as_ended(scene).await,
                     "timed out" => timeout::answered_as_timed_out(scene).await,
+                    "exited with code 3" => stdin::answered_as_exited(scene, 3).await,
                     other => Err(unknown(other, "an answer")),
                 }
             })
@@ -125,6 +136,8 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
     }
     match how {
         "abandoned by its reader" => exit::lose_reader(scene).await,
+        "cancelled as soon as it is asked for" => cancel::cancel_early(scene).await,
+        "run under the name of one that runs" => race::run_under_used_name(scene).await,
         "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
         other => Err(unknown(other, "done with a command")),
     }
@@ -175,6 +188,8 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "described as running, under its own id, with the directory that commands start in" => {
             open::described_truly(scene).await
         }
+        "told exactly, with the digest of each stream" => out::told_exactly(scene),
+        "sent as far as it was wanted, and the rest is told as a gap" => out::sent_as_wanted(scene),
         "answered with an error that names no request" => proto::answered_unaddressed(scene).await,
         other => Err(unknown(other, "seen")),
     }
@@ -184,7 +199,11 @@ fn it_was(scene: &Scene, what: &str) -> StepResult {
     if let Some(seconds) = number_in(what, "answered within ", " seconds") {
         return general::answered_within(scene, Duration::from_secs(seconds));
     }
+    if let Some(mebibytes) = number_in(what, "carried with no more than ", " MiB of memory") {
+        return out::carried_within(scene, mebibytes);
+    }
     match what {
+        "told the digest of all that it was fed" => flow::told_digest(scene),
         "announced once, before any output" => event::announced(scene),
         "said to be alive meanwhile" => event::said_alive(scene),
         other => Err(unknown(other, "seen")),

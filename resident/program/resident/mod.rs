@@ -5,7 +5,6 @@ mod connection;
 mod ending;
 mod input;
 mod job;
-mod memory_limit;
 mod output;
 mod requests;
 mod spares;
@@ -23,9 +22,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::memory_limit::KillCounter;
 use connection::{Come, Connection};
 use job::{Job, Supervisor};
-use memory_limit::KillCounter;
 use token::Token;
 
 use crate::{

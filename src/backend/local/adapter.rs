@@ -28,8 +28,8 @@ use tokio::{
 };
 
 use super::{
-    Mode, check, declaration, environment, log::tell, open, preflight, residence::Residence, resident_run,
-    run, run::Ground, sandbox::Sandbox, shell::Shell,
+    Mode, Streams, check, declaration, environment, log::tell, memory::Memory, open, preflight,
+    residence::Residence, resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell,
 };
 use crate::{
     caller::{Control, Input, Output},
@@ -53,6 +53,7 @@ pub struct LocalBackend(pub(super) Arc<Inner>);
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) mode: Mode,
+    pub(super) streams: Streams,
     /// The resident's program, looked for once; the reason where there is none.
     pub(super) binary: OnceLock<Result<Binary, Error>>,
     pub(super) ground: Ground,
@@ -80,17 +81,31 @@ impl LocalBackend {
     /// another. It looks once for the shell and at this process's variables.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
+        Self::with_streams(mode, Streams::Apart)
+    }
+
+    /// As [`LocalBackend::new`], with the output of its commands on one stream or on two. Native mode keeps them apart
+    /// whatever is asked.
+    #[must_use]
+    pub fn with_streams(mode: Mode, streams: Streams) -> Self {
         let environment = environment::base(std::env::vars_os());
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
         let shell = search.and_then(|search| Shell::find(search));
+        let streams = match mode {
+            Mode::Native => Streams::Apart,
+            Mode::Resident => streams,
+        };
         Self(Arc::new(Inner {
             mode,
+            streams,
             binary: OnceLock::new(),
             ground: Ground {
                 shell,
                 environment,
                 guard: Arc::default(),
                 umask: environment::umask(),
+                streams,
+                memory: Memory::find(),
             },
             place: Mutex::new(Place {
                 run: String::new(),
@@ -105,7 +120,11 @@ impl LocalBackend {
     #[must_use]
     pub fn declaration(&self) -> Initialized {
         let shell = self.0.ground.shell.as_ref();
-        declaration(shell.map_or("posix", |shell| shell.choice), self.0.mode)
+        declaration(
+            shell.map_or("posix", |shell| shell.choice),
+            self.0.mode,
+            self.0.streams,
+        )
     }
 
     /// Runs a command to its end, as [`Adapter::run`] does, for a caller in this process.

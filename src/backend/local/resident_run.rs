@@ -9,7 +9,7 @@ use herm_protocol::{
 use herm_resident::wire::{Command as WireCommand, Start, Stdin as WireStdin};
 
 use super::{
-    environment,
+    Streams, environment,
     residence::Residence,
     run::{GRACE, Ground, logical},
     sandbox::Sandbox,
@@ -125,6 +125,7 @@ fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Star
             .collect(),
         deadline_ms: params.timeout_ms.unwrap_or(0),
         umask: ground.umask,
+        merged: ground.streams == Streams::Merged,
         grace_ms: u32::try_from(GRACE.as_millis()).unwrap_or(u32::MAX),
         ..Start::new(request, command)
     })

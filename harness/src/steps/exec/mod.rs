@@ -1,16 +1,24 @@
 //! Steps of the chapters about running commands.
 
 pub(super) mod args;
+pub(super) mod cancel;
 pub(super) mod cwd;
 pub(super) mod enc;
 pub(super) mod env;
 pub(super) mod exit;
+pub(super) mod flow;
 mod job;
+mod memory;
+pub(super) mod out;
+pub(super) mod race;
 pub(super) mod shell;
 mod shell_text;
-mod stdin;
-mod stream;
+pub(super) mod stdin;
+pub(super) mod stream;
 pub(super) mod timeout;
+mod together;
+
+pub(crate) use together::Expected;
 
 use crate::step::StepList;
 
@@ -23,4 +31,9 @@ pub(super) fn register(steps: &mut StepList) {
     cwd::register(steps);
     timeout::register(steps);
     job::register(steps);
+    flow::register(steps);
+    out::register(steps);
+    cancel::register(steps);
+    race::register(steps);
+    together::register(steps);
 }

@@ -7,7 +7,7 @@ use super::{CODE, WORDS};
 use crate::{
     scene::{Failure, Scene, shell},
     step::StepResult,
-    steps::composed::unknown,
+    steps::composed::{number_in, unknown},
 };
 
 /// What one half of a job's output has.
@@ -57,7 +57,13 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
             let line = shell::word(&LINE[..LINE.len() - 1]);
             format!("yes {line} | head -c {FLOOD}; exit {CODE}")
         }
-        other => return Err(unknown(other, "done by a job")),
+        other => match number_in(other, "prints ", " bytes and exits with a code") {
+            Some(bytes) => {
+                scene.notes.content = Some(shell::numbered_bytes(bytes));
+                format!("{}; exit {CODE}", shell::numbered(bytes))
+            }
+            None => return Err(unknown(other, "done by a job")),
+        },
     };
     let mut params = detached(scene, text).await?;
     params.timeout_ms = timeout_ms;

@@ -108,6 +108,7 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         }
         "gives its output from every cursor" => output::read_from_every_cursor(scene).await,
         "gives nothing from beyond its end" => output::nothing_beyond_the_end(scene).await,
+        "gives all that it has printed, piece by piece, and again" => output::whole_twice(scene).await,
         "gives every byte that it has written" => output::whole(scene).await,
         "goes on whenever it is read, and loses nothing" => output::flows(scene).await,
         "is waited for no longer than was asked" => waits_as_asked(scene).await,

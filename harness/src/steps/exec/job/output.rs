@@ -29,6 +29,9 @@ const STILL: Duration = Duration::from_millis(300);
 /// How long what is to come may take, before scaling.
 const COMES: Duration = Duration::from_secs(15);
 
+/// Bytes that are read at a time of a job that has printed much.
+const AT_A_TIME: u64 = 100_000;
+
 async fn read(scene: &mut Scene, from: u64, max: Option<u64>) -> Result<JobOutput, Failure> {
     let of = of_job(scene).await?;
     let params = JobOutputParams {
@@ -45,11 +48,16 @@ async fn read(scene: &mut Scene, from: u64, max: Option<u64>) -> Result<JobOutpu
 
 /// Reads from an offset on whatever there is by now; a reading may give less than there is, and the next one begins where
 /// it ended. `enough` bytes are enough.
-async fn read_from(scene: &mut Scene, from: u64, enough: usize) -> Result<Vec<u8>, Failure> {
+async fn read_from(
+    scene: &mut Scene,
+    from: u64,
+    enough: usize,
+    max: Option<u64>,
+) -> Result<Vec<u8>, Failure> {
     let mut seen = Vec::new();
     loop {
         let at = from + seen.len() as u64;
-        let output = read(scene, at, None).await?;
+        let output = read(scene, at, max).await?;
         if output.offset != at {
             return Err(Failure::failed(
                 format!("bytes from offset {at}"),
@@ -66,7 +74,7 @@ async fn read_from(scene: &mut Scene, from: u64, enough: usize) -> Result<Vec<u8
 pub(super) async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
     for from in 0..=WORDS.len() {
         let expected = &WORDS.as_bytes()[from..];
-        let seen = read_from(scene, from as u64, WORDS.len()).await?;
+        let seen = read_from(scene, from as u64, WORDS.len(), None).await?;
         if seen != expected {
             return Err(Failure::failed(
                 format!("from {from}: {}", expected.escape_ascii()),
@@ -120,8 +128,18 @@ pub(super) async fn half_there(scene: &mut Scene) -> StepResult {
 
 /// Every byte of the job is given, in order and once.
 pub(super) async fn whole(scene: &mut Scene) -> StepResult {
+    whole_in_pieces(scene, None).await
+}
+
+/// Every byte of the job is given, in pieces, and after that once more.
+pub(super) async fn whole_twice(scene: &mut Scene) -> StepResult {
+    whole_in_pieces(scene, Some(AT_A_TIME)).await?;
+    whole_in_pieces(scene, Some(AT_A_TIME)).await
+}
+
+async fn whole_in_pieces(scene: &mut Scene, max: Option<u64>) -> StepResult {
     let expected = scene.notes.content.clone().unwrap_or_default();
-    let seen = read_from(scene, 0, expected.len()).await?;
+    let seen = read_from(scene, 0, expected.len(), max).await?;
     if seen == expected {
         return Ok(());
     }
