@@ -84,11 +84,25 @@ fn judge_section(
     }
 }
 
+/// Whether a section of the file is ours.
+#[must_use]
+pub fn is_section(name: &str) -> bool {
+    SECTIONS.contains(&name)
+}
+
+/// The setting of a name that a person has given.
+///
+/// # Errors
+/// There is none; what may be meant is told.
+pub fn find_or_tell(name: &str) -> Result<&'static Setting, Problem> {
+    find(name).ok_or_else(|| Problem::new(name, None, unknown(name), HOW_TO_LIST))
+}
+
 /// Where all names are told.
-pub(super) const HOW_TO_LIST: &str = "herm config list names all settings";
+const HOW_TO_LIST: &str = "herm config list names all settings";
 
 /// That a name is no setting, and which one may be meant.
-pub(super) fn unknown(name: &str) -> String {
+fn unknown(name: &str) -> String {
     let of_variable = SETTINGS.iter().find(|setting| setting.variable == Some(name));
     let meant = match of_variable {
         Some(setting) => format!(" (the variable of `{}`)", setting.name()),

@@ -20,12 +20,8 @@ pub enum ExecMode {
 pub struct LocalConfig {
     /// The directory that commands start in; none is the current one. It may be relative to that.
     pub cwd: Option<PathBuf>,
-    /// The deadline of a command; none is no deadline.
-    pub timeout: Option<Duration>,
     /// Names of variables of this process that commands see, too.
     pub env_passthrough: Vec<String>,
-    /// How commands are run.
-    pub exec_mode: ExecMode,
 }
 
 impl Config {
@@ -36,13 +32,17 @@ impl Config {
         let cwd = Some(cwd.trim())
             .filter(|cwd| !matches!(*cwd, "" | "." | "auto"))
             .map(in_home);
-        let timeout = u64::try_from(self.integer("terminal.timeout")).unwrap_or_default();
         LocalConfig {
             cwd,
-            timeout: (timeout > 0).then(|| Duration::from_secs(timeout)),
             env_passthrough: self.list("terminal.env_passthrough"),
-            exec_mode: self.exec_mode(),
         }
+    }
+
+    /// The deadline of a command that has none of its own; none is no deadline.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        let seconds = u64::try_from(self.integer("terminal.timeout")).unwrap_or_default();
+        (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 
     /// How commands are run.

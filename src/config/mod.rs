@@ -27,6 +27,7 @@ mod table;
 mod value;
 
 pub use backend_name::BackendName;
+pub use judge::{find_or_tell, is_section};
 pub use local::{ExecMode, LocalConfig};
 pub use place::{HOME, config_file, dotenv_file, home};
 pub use problem::{Place, Problem, Problems};

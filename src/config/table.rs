@@ -5,7 +5,7 @@ use super::{
     Item,
     Kind::{self, Choice, Flag, List, Map, Text as AnyText},
     Setting,
-    setting::Fallback::{self, Empty, Flag as Is, Integer, Nothing, Number, Text},
+    setting::Fallback::{Empty, Flag as Is, Integer, Nothing, Number, Text},
 };
 
 /// The image of containers unless another is named.

@@ -80,7 +80,13 @@ impl LocalBackend {
     /// another. It looks once for the shell and at this process's variables.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        let environment = environment::base(std::env::vars_os());
+        Self::passing_on(mode, &[])
+    }
+
+    /// As [`Self::new`]; commands also see the variables of this process that have these names.
+    #[must_use]
+    pub fn passing_on(mode: Mode, variables: &[String]) -> Self {
+        let environment = environment::base(std::env::vars_os(), variables);
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
         let shell = search.and_then(|search| Shell::find(search));
         Self(Arc::new(Inner {
