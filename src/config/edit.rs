@@ -78,8 +78,21 @@ fn edited(
     };
     let (tree, root) = file.root().ok_or_else(cannot)?;
     let settings = root.get_mapping(section).filter(|settings| !settings.is_empty());
+    // An alias stands for a section that is not empty, and is not replaced.
+    let empty = |content: &Mapping| {
+        content
+            .get(section)
+            .is_none_or(|found| found.is_null() || is_empty(found))
+    };
+    if settings.is_none() && !file.content.as_ref().is_none_or(empty) {
+        return Err(cannot());
+    }
     change(&root, settings).ok_or_else(cannot)?;
     Ok(with_its_line_ends(&file.text, tree.to_string()))
+}
+
+fn is_empty(yaml: &Yaml) -> bool {
+    yaml.as_mapping().is_some_and(Mapping::is_empty)
 }
 
 /// A value as a part of a tree.

@@ -95,7 +95,7 @@ pub fn is_section(name: &str) -> bool {
 /// # Errors
 /// There is none; what may be meant is told.
 pub fn find_or_tell(name: &str) -> Result<&'static Setting, Problem> {
-    find(name).ok_or_else(|| Problem::new(name, None, unknown(name), HOW_TO_LIST))
+    find(name).ok_or_else(|| Problem::new("", None, unknown(name), HOW_TO_LIST))
 }
 
 /// Where all names are told.

@@ -27,7 +27,7 @@ impl Place {
 /// One thing that keeps a configuration from being used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problem {
-    /// The file, variable or argument that it is in.
+    /// The file, variable or argument that it is in; empty when `what` names it.
     pub source_name: String,
     /// Where in the file.
     pub place: Option<Place>,
@@ -55,6 +55,9 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.source_name.is_empty() {
+            return write!(f, "{}; {}", self.what, self.fix);
+        }
         write!(f, "{}", self.source_name)?;
         if let Some(Place { line, column }) = self.place {
             write!(f, ":{line}:{column}")?;

@@ -44,7 +44,7 @@ pub struct Change {
 /// The value is of the wrong type, or the file cannot be read, understood, changed without harm, or written; it is as it
 /// was then.
 pub fn set(sources: &Sources, setting: &Setting, text: &str) -> Result<Change, Problem> {
-    let (name, section, own_key) = name_of(setting)?;
+    let (section, own_key) = name_of(setting)?;
     let dotenv_path = dotenv_file(&sources.home);
     let locked = Locked::take(&sources.home, &sources.file())?;
     let dotenv = Dotenv::read(&dotenv_path)?;
@@ -52,8 +52,8 @@ pub fn set(sources: &Sources, setting: &Setting, text: &str) -> Result<Change, P
         let own = sources.variable(name);
         own.or_else(|| dotenv.get(name).map(|(value, _)| value))
     };
-    let (value, stored) = parsed(setting, text, variable)
-        .map_err(|Misfit { what, fix }| Problem::new(name, None, what, fix))?;
+    let (value, stored) =
+        parsed(setting, text, variable).map_err(|Misfit { what, fix }| Problem::new("", None, what, fix))?;
     let file = locked.read()?;
     let key = key_in_use(&file, setting).unwrap_or(own_key);
     let changed = edit::set(&file, section, key, &stored)?;
@@ -77,7 +77,7 @@ pub fn set(sources: &Sources, setting: &Setting, text: &str) -> Result<Change, P
 /// # Errors
 /// The file cannot be read, understood, changed without harm, or written; it is as it was then.
 pub fn unset(sources: &Sources, setting: &Setting) -> Result<Change, Problem> {
-    let (_, section, _) = name_of(setting)?;
+    let (section, _) = name_of(setting)?;
     let nothing = Change {
         written: false,
         value: None,
@@ -113,11 +113,11 @@ pub fn unset_unknown(sources: &Sources, section: &str, key: &str) -> Result<bool
     locked.take_out(&locked.read()?, section, key)
 }
 
-/// The name of a setting, and its section and key in the file.
-fn name_of(setting: &Setting) -> Result<(&'static str, &'static str, &'static str), Problem> {
+/// The section and the key of a setting in the file.
+fn name_of(setting: &Setting) -> Result<(&'static str, &'static str), Problem> {
     let name = setting.name();
     let split = setting.key.and_then(|key| key.split_once('.'));
-    split.map(|(section, key)| (name, section, key)).ok_or_else(|| {
+    split.ok_or_else(|| {
         let what = "only a variable sets this; the file has no key for it";
         Problem::new(
             name,

@@ -167,11 +167,16 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
             scratch: String::new(),
         })
         .await?;
+    let key = arguments.key.clone();
+    // The configured directory of a kept sandbox is that of the sandbox, not of every command in it.
+    let configured = place.config.local().cwd.filter(|_| key.is_some());
+    let own = configured.map(|cwd| start_directory(Some(&cwd))).transpose();
+    let own = own.map_err(|outcome| Error::invalid_argument("terminal.cwd", outcome))?;
     let spec = SandboxSpec {
         env: arguments.env.clone(),
+        cwd: own.map(|cwd| cwd.as_path().into()),
         ..SandboxSpec::default()
     };
-    let key = arguments.key.clone();
     let opened = backend.open_sandbox(OpenParams { key, spec }).await?;
     if opened.state == OpenState::Recreated {
         for notice in &opened.notices {
@@ -190,10 +195,10 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
 
 /// Where the command starts; `None` is the kept sandbox's own directory.
 fn chosen_directory(arguments: &Arguments, config: &Config) -> Result<Option<PathBuf>, Outcome> {
-    let asked = arguments.cwd.clone().or_else(|| config.local().cwd);
-    if arguments.key.is_some() && asked.is_none() {
+    if arguments.key.is_some() && arguments.cwd.is_none() {
         return Ok(None);
     }
+    let asked = arguments.cwd.clone().or_else(|| config.local().cwd);
     start_directory(asked.as_deref()).map(Some)
 }
 
