@@ -49,55 +49,49 @@ fn long_file(settings: &[Value], end: &str) -> String {
 
 #[test]
 fn setting_any_key_changes_one_line_and_the_value_comes_back() {
-    for end in ["\n", "\r\n"] {
-        let blank = Home::none();
-        let settings = settings(&blank, &[]);
+    let blank = Home::none();
+    let settings = settings(&blank, &[]);
+    for (end, step) in [("\n", 1), ("\r\n", 6)] {
         let old = long_file(&settings, end);
         assert!(old.lines().count() > 300, "{}", old.lines().count());
-        for setting in settings
+        Home::with(&old).herm(&["config", "check"]).success();
+        let ours = settings
             .iter()
-            .filter(|setting| setting["key"].as_str().unwrap().contains('.'))
-        {
-            let key = setting["key"].as_str().unwrap();
-            let home = Home::with(&old);
-            home.herm(&["config", "check"]).success();
-            let (text, value) = another(setting);
-            home.set(key, &text).success();
-            let new = home.text();
-            assert!(
-                changed_lines(&old, &new) == 1,
-                "{key}: {} lines",
-                changed_lines(&old, &new)
-            );
-            let grown = new.lines().count() - old.lines().count();
-            assert!(grown <= 1, "{key}");
-            assert!(
-                end == "\n" || !new.replace("\r\n", "").contains('\n'),
-                "{key}: another line end"
-            );
-            let seen = home.herm(&["config", "get", key, "--json"]).success();
-            let got: Value = serde_json::from_slice(&seen.get_output().stdout).unwrap();
-            assert_eq!(got, value, "{key}");
-            // A comment beside the value stays there.
-            if grown == 0 {
-                let line = new
-                    .lines()
-                    .zip(old.lines())
-                    .find(|(new, old)| new != old)
-                    .unwrap();
-                assert_eq!(
-                    line.0.split("   # ").nth(1),
-                    line.1.split("   # ").nth(1),
-                    "{key}"
-                );
-            }
-            // What is taken out again leaves the file without that line.
-            home.herm(&["config", "unset", key]).success();
-            let without = home.text();
-            assert_eq!(changed_lines(&new, &without), 1, "{key}");
-            if grown == 1 {
-                assert_eq!(without, old, "{key}");
-            }
+            .filter(|setting| setting["key"].as_str().unwrap().contains('.'));
+        for setting in ours.step_by(step) {
+            set_and_take_out(&old, setting);
         }
     }
+}
+
+fn set_and_take_out(old: &str, setting: &Value) {
+    let key = setting["key"].as_str().unwrap();
+    let home = Home::with(old);
+    let (text, value) = another(setting);
+    home.set(key, &text).success();
+    let new = home.text();
+    assert_eq!(changed_lines(old, &new), 1, "{key}");
+    let added = new.lines().count() - old.lines().count();
+    assert_eq!(new.contains("\r\n"), old.contains("\r\n"), "{key}");
+    assert!(
+        !old.contains("\r\n") || !new.replace("\r\n", "").contains('\n'),
+        "{key}"
+    );
+    let seen = home.herm(&["config", "get", key, "--json"]).success();
+    let got: Value = serde_json::from_slice(&seen.get_output().stdout).unwrap();
+    assert_eq!(got, value, "{key}");
+    // A comment beside the value stays there.
+    if added == 0 {
+        let (after, before) = new
+            .lines()
+            .zip(old.lines())
+            .find(|(new, old)| new != old)
+            .unwrap();
+        assert_eq!(after.split("   # ").nth(1), before.split("   # ").nth(1), "{key}");
+    }
+    // What is taken out again leaves the file without that line.
+    home.herm(&["config", "unset", key]).success();
+    let without = home.text();
+    assert_eq!(changed_lines(&new, &without), 1, "{key}");
+    assert!(added == 0 || without == old, "{key}");
 }

@@ -9,6 +9,9 @@ use serde_yaml::{Mapping, Value as Yaml};
 
 use super::{Place, Problem, Value, file::ConfigFile, scalar::flow};
 
+#[cfg(test)]
+mod tests;
+
 /// What to do when a file cannot be changed by a program.
 const BY_HAND: &str = "change it there by hand; the file is left as it is";
 
