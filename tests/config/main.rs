@@ -7,6 +7,7 @@ mod backend;
 mod broken;
 mod change;
 mod dotenv;
+mod guide;
 mod long;
 mod precedence;
 mod support;

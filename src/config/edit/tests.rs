@@ -154,7 +154,7 @@ fn lost<'a>(old: &'a str, new: &str) -> Vec<&'a str> {
 fn any_file_is_changed_in_one_place_only() {
     let values = values();
     let mut changed = 0;
-    for seed in 0..1500 {
+    for seed in 0..600 {
         let mut chance = Chance(seed);
         let (old, lines) = file(&mut chance);
         let value = chance.of(&values);
@@ -201,5 +201,5 @@ fn any_file_is_changed_in_one_place_only() {
         );
         changed += 1;
     }
-    assert!(changed > 1000, "{changed}");
+    assert!(changed > 400, "{changed}");
 }
