@@ -68,7 +68,7 @@ fn judge_section(
         if yaml.is_null() {
             continue;
         }
-        match setting.from_yaml(&expanded(yaml, variable)) {
+        match setting.read_yaml(&expanded(yaml, variable)) {
             Ok(value) => {
                 let place = file.place(section, Some(key));
                 if found.insert(setting.name(), (value, place)).is_some() {
@@ -104,24 +104,15 @@ const HOW_TO_LIST: &str = "herm config list names all settings";
 /// That a name is no setting, and which one may be meant.
 fn unknown(name: &str) -> String {
     let of_variable = SETTINGS.iter().find(|setting| setting.variable == Some(name));
-    let meant = match of_variable {
-        Some(setting) => format!(" (the variable of `{}`)", setting.name()),
-        None => {
-            let full = |section: &&str| name.starts_with(&format!("{section}."));
-            let of_section = |setting: &&Setting| find(name).is_none() && setting.key.is_some();
-            let same = SECTIONS.into_iter().find(full);
-            // The section is right or the whole name is meant: only what follows is compared then.
-            match same {
-                Some(section) => {
-                    let rest = |name: &'static str| name.split_once('.').map_or(name, |(_, rest)| rest);
-                    let known = SETTINGS.iter().filter(of_section).flat_map(keys_of);
-                    let known = known.filter(|key| key.starts_with(section)).map(rest);
-                    let written = name.split_once('.').map_or(name, |(_, rest)| rest);
-                    hint(written, known)
-                }
-                None => hint(name, SETTINGS.iter().flat_map(keys_of)),
-            }
-        }
+    let keys = SETTINGS.iter().flat_map(keys_of);
+    let meant = match (of_variable, name.split_once('.')) {
+        (Some(setting), _) => format!(" (the variable of `{}`)", setting.name()),
+        // Where the section is right, only what follows is compared.
+        (None, Some((section, key))) if is_section(section) => hint(
+            key,
+            keys.filter_map(|known| known.strip_prefix(section)?.strip_prefix('.')),
+        ),
+        _ => hint(name, keys),
     };
     format!("there is no setting {name}{meant}")
 }

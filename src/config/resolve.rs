@@ -65,7 +65,7 @@ impl Config {
         };
         let file = ConfigFile::read(&sources.file())?;
         let (found, mut problems) = match &file {
-            Some(file) => judge::judge(file, &variable),
+            Some(file) => judge::judge(file, variable),
             None => (Found::new(), Vec::new()),
         };
         let mut candidates = Candidates {
@@ -196,7 +196,7 @@ impl Candidates<'_> {
         let mut said = Vec::new();
         let arguments = self.sources.arguments.iter();
         for argument in arguments.filter(|argument| Some(argument.key) == setting.key) {
-            match setting.from_text(&argument.text) {
+            match setting.read_text(&argument.text) {
                 Ok(value) => said.push((value, Origin::Argument(argument.option))),
                 Err(Misfit { what, fix }) => {
                     let problem = Problem::new(argument.option, None, what, fix);
@@ -219,7 +219,7 @@ impl Candidates<'_> {
                 .get(name)
                 .map(|(text, line)| (text, Origin::Dotenv { path, line }));
             for (text, origin) in own.into_iter().chain(kept) {
-                match setting.from_text(&text) {
+                match setting.read_text(&text) {
                     Ok(value) => said.push((value, origin)),
                     // What is not heard need not be right.
                     Err(_) if !said.is_empty() => {}

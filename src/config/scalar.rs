@@ -47,7 +47,7 @@ fn scalar(text: &str) -> String {
                 '\r' => quoted.push_str("\\r"),
                 '\t' => quoted.push_str("\\t"),
                 letter if letter == ' ' || is_printable(letter) => quoted.push(letter),
-                letter => quoted.push_str(&format!("\\U{:08X}", u32::from(letter))),
+                letter => quoted.extend(format!("\\U{:08X}", u32::from(letter)).chars()),
             }
         }
         quoted + "\""

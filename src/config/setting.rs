@@ -4,20 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_yaml::Value as Yaml;
 
-use super::{BackendName, Value, near_miss::hint};
+use super::{BackendName, Item, Value, item::is_variable, near_miss::hint};
 
-/// What a list takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Item {
-    /// Any text.
-    Text,
-    /// A name of a variable.
-    Variable,
-    /// A name of a variable that a command may see: no credential of the agent's.
-    PassedVariable,
-    /// A mount, as `docker run --volume` takes it.
-    Mount,
-}
+/// What is told in place of what may be a secret.
+const HIDDEN: &str = "something else";
 
 /// The type of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,7 +118,7 @@ impl Setting {
     }
 
     /// The value that a text means: that of a variable, of an argument, or in quotes in the file. Lists and maps are JSON.
-    pub(super) fn from_text(&self, text: &str) -> Result<Value, Misfit> {
+    pub(super) fn read_text(&self, text: &str) -> Result<Value, Misfit> {
         let trimmed = text.trim();
         let value = match self.kind {
             Kind::Text => Some(Value::Text(text.into())),
@@ -140,7 +130,7 @@ impl Setting {
                 let json = serde_json::from_str::<serde_json::Value>(trimmed).ok();
                 let yaml = json.and_then(|json| serde_yaml::to_value(json).ok());
                 return match yaml.filter(|yaml| yaml.is_sequence() || yaml.is_mapping()) {
-                    Some(yaml) => self.from_yaml(&yaml),
+                    Some(yaml) => self.read_yaml(&yaml),
                     None => Err(self.misfit(text)),
                 };
             }
@@ -149,9 +139,9 @@ impl Setting {
     }
 
     /// The value that a node of the file means.
-    pub(super) fn from_yaml(&self, yaml: &Yaml) -> Result<Value, Misfit> {
+    pub(super) fn read_yaml(&self, yaml: &Yaml) -> Result<Value, Misfit> {
         if let Yaml::String(text) = yaml {
-            return self.from_text(text);
+            return self.read_text(text);
         }
         let value = match (self.kind, yaml) {
             (Kind::Integer { .. }, Yaml::Number(number)) => number.as_i64().map(Value::Integer),
@@ -244,84 +234,29 @@ impl Setting {
     }
 
     fn misfit_yaml(&self, yaml: &Yaml) -> Misfit {
-        self.misfit_shown(if self.is_secret() {
-            "something else".into()
+        let shown = if self.is_secret() {
+            HIDDEN.into()
         } else {
             shown(yaml)
-        })
+        };
+        self.misfit_shown(&shown)
     }
 
     fn misfit(&self, text: &str) -> Misfit {
-        self.misfit_shown(if self.is_secret() {
-            "something else".into()
+        let shown = if self.is_secret() {
+            HIDDEN.into()
         } else {
             format!("{text:?}")
-        })
+        };
+        self.misfit_shown(&shown)
     }
 
-    fn misfit_shown(&self, shown: String) -> Misfit {
+    fn misfit_shown(&self, shown: &str) -> Misfit {
         Misfit {
             what: format!("{} takes {}, and this is {shown}", self.name(), self.expected()),
             fix: "correct it, or take it out".into(),
         }
     }
-}
-
-impl Item {
-    /// Why a text is none, and the next step.
-    fn check(self, text: &str) -> Result<(), (&'static str, String)> {
-        let variable = || {
-            let fix = "use letters, digits and _, no digit first".to_owned();
-            if is_variable(text) {
-                Ok(())
-            } else {
-                Err(("which is no name of a variable", fix))
-            }
-        };
-        match self {
-            Self::Text => Ok(()),
-            Self::Variable => variable(),
-            Self::PassedVariable if is_credential(text) => Err((
-                "which holds a credential of the agent; commands do not see those",
-                format!("take it out; herm exec --env {text}=VALUE gives one to a single command"),
-            )),
-            Self::PassedVariable => variable(),
-            Self::Mount if text.contains(':') => Ok(()),
-            Self::Mount => Err((
-                "which has no \":\" between a path of this machine and one of the sandbox",
-                "write it as \"/host:/sandbox\"".into(),
-            )),
-        }
-    }
-}
-
-/// Names that hold what an agent authenticates with, and never reach its commands.
-const CREDENTIALS: [&str; 10] = [
-    "DAYTONA_API_KEY",
-    "GH_TOKEN",
-    "GITHUB_TOKEN",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "AWS_BEARER_TOKEN_BEDROCK",
-    "HERMES_DASHBOARD_SESSION_TOKEN",
-    "MODAL_TOKEN_ID",
-    "MODAL_TOKEN_SECRET",
-    "SUDO_PASSWORD",
-    "VERCEL_TOKEN",
-];
-
-fn is_credential(name: &str) -> bool {
-    CREDENTIALS.contains(&name)
-        || name.ends_with("_API_KEY")
-        || name.ends_with("_BOT_TOKEN")
-        || ["GITHUB_APP_", "GATEWAY_RELAY_", "VERCEL_OIDC_"]
-            .iter()
-            .any(|start| name.starts_with(start))
-}
-
-/// Whether a text is a name that a shell takes for a variable.
-fn is_variable(name: &str) -> bool {
-    let letter = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
-    name.starts_with(letter) && name.chars().all(|next| letter(next) || next.is_ascii_digit())
 }
 
 fn flag(text: &str) -> Option<bool> {

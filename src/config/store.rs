@@ -151,15 +151,15 @@ fn parsed(
             let yaml = serde_yaml::from_str(text).unwrap_or(Yaml::Null);
             // A text would be read as JSON, and is no list.
             let yaml = if yaml.is_string() { Yaml::Null } else { yaml };
-            let value = setting.from_yaml(&yaml)?;
+            let value = setting.read_yaml(&yaml)?;
             Ok((value.clone(), value))
         }
         _ if text.contains("${") => {
-            let value = setting.from_text(&expand(text, variable))?;
+            let value = setting.read_text(&expand(text, variable))?;
             Ok((value, Value::Text(text.to_owned())))
         }
         _ => {
-            let value = setting.from_text(text)?;
+            let value = setting.read_text(text)?;
             Ok((value.clone(), value))
         }
     }
@@ -175,7 +175,7 @@ fn mirror(
         return Ok(None);
     };
     let text = value.map(Value::to_variable);
-    let says = |old: &str| setting.from_text(old).ok();
+    let says = |old: &str| setting.read_text(old).ok();
     let same = value.is_some()
         && dotenv
             .get(variable)

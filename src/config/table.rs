@@ -123,7 +123,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "the port of the machine's SSH server";
     "terminal.ssh_user", "TERMINAL_SSH_USER", AnyText, Text(""), SSH,
         "the user that commands run as";
-    "terminal.sync_back_max_bytes", "TERMINAL_SYNC_BACK_MAX_BYTES", integer(0, i64::MAX), Integer(2147483648), REMOTE,
+    "terminal.sync_back_max_bytes", "TERMINAL_SYNC_BACK_MAX_BYTES", integer(0, i64::MAX), Integer(2_147_483_648), REMOTE,
         "how much is copied back from a remote sandbox at its end, in bytes";
     "terminal.temp_dir", "TERMINAL_TEMP_DIR", AnyText, Text(""), HERMES,
         "where Hermes keeps temporary files; empty leaves it to the system";
@@ -212,7 +212,7 @@ mod tests {
             let default = setting.default();
             if default != super::super::Value::Nothing {
                 let again = setting
-                    .from_text(&default.to_variable())
+                    .read_text(&default.to_variable())
                     .map_err(|misfit| misfit.what);
                 assert_eq!(again, Ok(default), "{}", setting.name());
             }

@@ -220,7 +220,7 @@ fn what_is_no_readable_file_is_told() {
         .stderr(contains("hermes"));
 
     let home = Home::with("terminal:\n  timeout: 5\n");
-    fs::set_permissions(home.file(), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(home.file(), fs::Permissions::from_mode(0o0)).unwrap();
     // For root there is no file that cannot be read.
     if fs::read(home.file()).is_err() {
         home.herm(&["exec", "--", "true"])

@@ -31,7 +31,7 @@ fn long_file(settings: &[Value], end: &str) -> String {
         });
         for (index, (key, default)) in ours.enumerate().filter(|(index, _)| index % 2 == 0) {
             let default = if default.is_null() {
-                "".into()
+                String::new()
             } else {
                 default.to_string()
             };

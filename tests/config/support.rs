@@ -63,7 +63,7 @@ impl Home {
             .env("HERMES_HOME", self.path())
             .env("HERM_STATE", self.folder.path().join("state"))
             .envs(variables.iter().copied())
-            .timeout(std::time::Duration::from_secs(60));
+            .timeout(std::time::Duration::from_mins(1));
         command
     }
 

@@ -47,15 +47,14 @@ pub(super) fn set(
     } else {
         appended(&file.text, section, key, &raw)
     };
-    checked(file, section, key, text, wanted).map(Some)
+    checked(file, section, key, text, &wanted).map(Some)
 }
 
 /// The text without a key of a section; none when it is not there.
 pub(super) fn unset(file: &ConfigFile, section: &str, key: &str) -> Result<Option<String>, Problem> {
     let mut wanted = file.content.clone().unwrap_or_default();
-    let settings = match wanted.get_mut(section) {
-        Some(Yaml::Mapping(settings)) => settings,
-        _ => return Ok(None),
+    let Some(Yaml::Mapping(settings)) = wanted.get_mut(section) else {
+        return Ok(None);
     };
     if settings.remove(key).is_none() {
         let merged = file.merged()?;
@@ -66,7 +65,7 @@ pub(super) fn unset(file: &ConfigFile, section: &str, key: &str) -> Result<Optio
         return Err(file.problem(file.place(section, None), what, BY_HAND));
     }
     let text = edited(file, section, |_, settings| settings?.remove(key).map(drop))?;
-    checked(file, section, key, text, wanted).map(Some)
+    checked(file, section, key, text, &wanted).map(Some)
 }
 
 /// The text after a change to its tree. The change gets the section, unless that is empty.
@@ -143,12 +142,12 @@ fn checked(
     section: &str,
     key: &str,
     text: String,
-    wanted: Mapping,
+    wanted: &Mapping,
 ) -> Result<String, Problem> {
     let place: Option<Place> = file.place(section, Some(key));
     let made = ConfigFile::parse(&file.path, text.into_bytes());
     match made {
-        Ok(made) if made.content.clone().unwrap_or_default() == wanted && keeps_comments(file, &made) => {
+        Ok(made) if made.content.clone().unwrap_or_default() == *wanted && keeps_comments(file, &made) => {
             Ok(made.text)
         }
         _ => {

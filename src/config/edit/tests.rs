@@ -107,7 +107,7 @@ fn file(chance: &mut Chance) -> (String, usize) {
         let indent = chance.of(&[" ", "  ", "    "]);
         text.push_str(chance.of(&["terminal:\n", "\"terminal\":   # ours\n", "# ours\nterminal:\n"]));
         // A section has something in it, so that it is one.
-        text.push_str(&format!("{indent}first: 1\n"));
+        text.extend([indent, "first: 1\n"]);
         for _ in 0..chance.below(3) {
             part(chance, &mut text, &SETTINGS, indent);
         }
