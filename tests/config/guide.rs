@@ -4,6 +4,8 @@ use std::{fs, path::Path};
 
 use herm::config::{Kind, SETTINGS, Setting, Value};
 
+use crate::support::Home;
+
 /// The row of a setting, as the page has it.
 fn row(setting: &Setting) -> String {
     let variable = match (setting.key, setting.variable) {
@@ -49,4 +51,15 @@ fn the_page_has_a_row_for_every_setting() {
         );
     }
     assert_eq!(rows.len(), SETTINGS.len(), "a row of the page is no setting");
+}
+
+#[test]
+fn completions_know_what_can_be_done() {
+    for shell in ["bash", "zsh", "fish"] {
+        let seen = Home::none().herm(&["completions", shell]).success();
+        let script = String::from_utf8(seen.get_output().stdout.clone()).unwrap();
+        for word in ["config", "unset", "check"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use super::{Refusal, fail, list::print, usage};
 
 /// Read and change the configuration: the sections `terminal` and `proxy` of Hermes' config.yaml.
 ///
-/// It lies in the directory that HERMES_HOME names, else in ~/.hermes. What wins: an option of the command line, then the
+/// It lies in the directory that `HERMES_HOME` names, else in ~/.hermes. What wins: an option of the command line, then the
 /// file, then a variable, then the same variable in .env beside the file, then the default. The rest of the file is Hermes'
 /// own, and left alone.
 ///
