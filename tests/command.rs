@@ -197,7 +197,10 @@ fn a_command_line_that_cannot_be_used_is_2() {
         (&["exec", "-c", "true", "--", "true"], "cannot be used with"),
         (&["exec", "--timeout", "5", "-c", "true"], "500ms or 5s"),
         (&["exec", "--env", "A", "-c", "true"], "no name and value"),
-        (&["exec", "--backend", "moon", "-c", "true"], "it is one of: local, docker"),
+        (
+            &["exec", "--backend", "moon", "-c", "true"],
+            "it is one of: local, docker",
+        ),
         (&["exec", "--", ""], "command.argv[0]"),
         (&["adapter", "--backend", "moon"], "there is: local"),
         (
