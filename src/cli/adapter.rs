@@ -14,6 +14,7 @@ use herm_fixtures::condition::{self, Conditioned, LocalWorld};
 use herm_harness::{
     catalogue::Catalogue,
     manifest::{Manifest, ManifestAdapter},
+    near_miss::hint,
     verdict::Exit,
 };
 use herm_protocol::{Adapter, serve_stdio};
@@ -29,7 +30,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(50);
 /// is not meant to outlive it is removed. SIGHUP, SIGINT and SIGTERM do the same.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Which backend: local
+    /// Which backend: local. No configuration is read: what is tested is the same everywhere
     #[arg(long, value_name = "NAME", required_unless_present = "manifest")]
     backend: Option<String>,
     /// Serve the backend that this manifest of commands describes
@@ -51,7 +52,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if backend != local::BACKEND {
         return fail(
             Exit::Usage,
-            format_args!("there is no backend {backend:?}; there is: {}", local::BACKEND),
+            format_args!(
+                "there is no backend {backend:?}{}; there is: {}",
+                hint(backend, [local::BACKEND]),
+                local::BACKEND
+            ),
         );
     }
     if (arguments.mode, arguments.streams) == (Mode::Native, Streams::Merged) {

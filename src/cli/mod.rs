@@ -5,6 +5,8 @@ mod bench;
 mod clean;
 mod color;
 mod completions;
+mod config;
+mod configured;
 mod contract;
 mod doctor;
 mod exec;
@@ -53,6 +55,7 @@ enum Command {
     Jobs(jobs::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
+    Config(config::Arguments),
     Adapter(adapter::Arguments),
     Completions(completions::Arguments),
     #[command(hide = true)]
@@ -86,6 +89,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Jobs(arguments) => jobs::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Clean(arguments) => clean::run(arguments),
+        Command::Config(arguments) => config::run(arguments),
         Command::Adapter(arguments) => adapter::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Mutant(arguments) => fixtures::mutant(arguments),

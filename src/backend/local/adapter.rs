@@ -81,14 +81,24 @@ impl LocalBackend {
     /// another. It looks once for the shell and at this process's variables.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        Self::with_streams(mode, Streams::Apart)
+        Self::make(mode, Streams::Apart, &[])
     }
 
     /// As [`LocalBackend::new`], with the output of its commands on one stream or on two. Native mode keeps them apart
     /// whatever is asked.
     #[must_use]
     pub fn with_streams(mode: Mode, streams: Streams) -> Self {
-        let environment = environment::base(std::env::vars_os());
+        Self::make(mode, streams, &[])
+    }
+
+    /// As [`Self::new`]; commands also see the variables of this process that have these names.
+    #[must_use]
+    pub fn passing_on(mode: Mode, variables: &[String]) -> Self {
+        Self::make(mode, Streams::Apart, variables)
+    }
+
+    fn make(mode: Mode, streams: Streams, variables: &[String]) -> Self {
+        let environment = environment::base(std::env::vars_os(), variables);
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
         let shell = search.and_then(|search| Shell::find(search));
         let streams = match mode {

@@ -26,9 +26,12 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// A command's variables.
 pub(super) type Environment = BTreeMap<OsString, OsString>;
 
-/// The variables of this process that every command sees.
-pub(super) fn base(own: impl Iterator<Item = (OsString, OsString)>) -> Environment {
-    let mut base: Environment = own.filter(|(name, _)| is_passed_on(name)).collect();
+/// The variables of this process that every command sees, and those that are named besides.
+pub(super) fn base(own: impl Iterator<Item = (OsString, OsString)>, besides: &[String]) -> Environment {
+    let is_named = |name: &OsStr| besides.iter().any(|named| name == named.as_str());
+    let mut base: Environment = own
+        .filter(|(name, _)| is_passed_on(name) || is_named(name))
+        .collect();
     base.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
     base
 }
@@ -60,7 +63,12 @@ mod tests {
     use super::*;
 
     fn own(names: &[&str]) -> Environment {
-        base(names.iter().map(|name| (OsString::from(name), "own".into())))
+        own_and(names, &[])
+    }
+
+    fn own_and(names: &[&str], besides: &[String]) -> Environment {
+        let own = names.iter().map(|name| (OsString::from(name), "own".into()));
+        base(own, besides)
     }
 
     #[test]
@@ -78,6 +86,13 @@ mod tests {
         let names: Vec<_> = base.keys().map(|name| name.to_str().unwrap()).collect();
         assert_eq!(names, ["HOME", "LC_ALL", "PATH"]);
         assert_eq!(base[OsStr::new("PATH")], DEFAULT_PATH);
+    }
+
+    #[test]
+    fn what_is_named_besides_is_passed_on_when_it_is_there() {
+        let base = own_and(&["A", "AB"], &["A".into(), "C".into()]);
+        let names: Vec<_> = base.keys().map(|name| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["A", "PATH"]);
     }
 
     #[test]

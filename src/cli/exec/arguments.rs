@@ -13,6 +13,8 @@ use clap::{
 };
 use herm_protocol::{exec::Command, sandbox::Variable};
 
+use crate::cli::configured::BackendArguments;
+
 /// Run one command through the executor.
 ///
 /// Its input, unless that is a terminal, and its output are passed through byte for byte as they come. The command does
@@ -23,16 +25,15 @@ use herm_protocol::{exec::Command, sandbox::Variable};
 #[command(after_help = "\
 Exit codes:
   the command's own, when it ended by itself; 128 + N when signal N ended it
-  2    the command line cannot be used
+  2    the command line or the configuration cannot be used, or names a backend that is not there
   4    the executor is broken, or output cannot be written
   124  the deadline passed
   126  the program or the directory cannot be used
   127  the program or the shell is not there
   130  interrupted (Ctrl-C); 129 and 143 for SIGHUP and SIGTERM; 141 when standard output was closed")]
 pub(in crate::cli) struct Arguments {
-    /// Where the command runs: local
-    #[arg(long, value_name = "NAME", default_value = herm::backend::local::BACKEND)]
-    pub(super) backend: String,
+    #[command(flatten)]
+    pub(super) backend: BackendArguments,
     /// Keep the sandbox under this key: the next command with the key finds it again, with its files and what runs in it;
     /// `herm rm` removes it
     #[arg(long, value_name = "KEY")]
@@ -40,13 +41,15 @@ pub(in crate::cli) struct Arguments {
     /// Do not wait: print the id of a job, which `herm jobs` tells more of
     #[arg(long, requires = "key", conflicts_with = "json")]
     pub(super) detach: bool,
-    /// The directory that it starts in; with --key the sandbox's own when not given, otherwise the current one
+    /// The directory that it starts in [default: what terminal.cwd of the configuration says; else with --key the sandbox's
+    /// own, otherwise the current one]
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
     /// A variable that it sees; can be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(variable))]
     pub(super) env: Vec<Variable>,
-    /// The deadline: a number with ms, s, m or h; 0s is none
+    /// The deadline: a number with ms, s, m or h; 0s is none [default: terminal.timeout of the configuration, 180s when
+    /// nobody says; none with --detach]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// Print one JSON object with outcome and output instead of the output
