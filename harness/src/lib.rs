@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod catalogue;
 pub mod contract;
+pub mod coverage;
 pub mod event;
 pub mod expectation;
 pub mod manifest;
