@@ -1,6 +1,7 @@
 //! The harness of herm: it plans, runs and judges the contract against a subject, and reports what it saw.
 
 pub mod bench;
+pub mod book;
 pub mod catalogue;
 pub mod contract;
 pub mod coverage;

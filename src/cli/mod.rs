@@ -6,6 +6,7 @@ mod clean;
 mod color;
 mod completions;
 mod contract;
+mod coverage;
 mod doctor;
 mod exec;
 mod explain;

@@ -151,7 +151,8 @@ fn check_planned(contract: &Contract) -> Vec<Problem> {
         .filter(|code| catalogue.chapters.contains_key(*code));
     written
         .map(|code| {
-            let problem = format!("{code} is in chapters.toml, too; take out of planned.toml what is written");
+            let problem =
+                format!("{code} is in chapters.toml, too; take out of planned.toml what is written");
             Problem::new(PLANNED_FILE, 0, problem)
         })
         .collect()
