@@ -8,6 +8,7 @@ pub mod coverage;
 pub mod event;
 pub mod expectation;
 pub mod manifest;
+pub mod matrix;
 pub mod near_miss;
 pub mod plan;
 mod process_table;

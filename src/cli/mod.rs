@@ -3,6 +3,7 @@
 mod adapter;
 mod bench;
 mod clean;
+mod collect;
 mod color;
 mod completions;
 mod contract;
