@@ -10,7 +10,8 @@ use crate::{
 pub(super) const INDEX: &str = "README.md";
 
 /// The first line of every page.
-pub(super) const GENERATED: &str = "<!-- Made from features/ and the catalogue by `herm list --book docs`; the test says when it is stale. -->";
+pub(super) const GENERATED: &str =
+    "<!-- Made from the features and the catalogue by `herm list --book`; a test says when it is stale. -->";
 
 /// The codes of the chapters that are written, in their order.
 pub(super) fn chapters(contract: &Contract) -> Vec<&str> {
