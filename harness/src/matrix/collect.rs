@@ -51,9 +51,14 @@ pub enum CollectError {
     /// A shard that is there twice.
     #[error("{0} is shard {1}, which is there already; name each once")]
     Twice(String, Shard),
-    /// Shards that are not there.
-    #[error("shards are missing: {}; run them with `ci/matrix K/N`", .0.join(", "))]
-    Missing(Vec<String>),
+    /// Shards that are not there: how many, and the first of them.
+    #[error("{count} shards are missing, among them {first}; run them with `ci/matrix {first}`")]
+    Missing {
+        /// How many.
+        count: usize,
+        /// The first.
+        first: String,
+    },
 }
 
 /// Puts all parts of a full matrix together; each comes with a name to tell it by. `date` and `commit` go into the record.
@@ -128,13 +133,12 @@ fn check(contract: &str, parts: &[(String, Proof)]) -> Result<String, CollectErr
     }
     let part = first.ok_or(CollectError::Nothing)?;
     let count = part.shard.count();
-    let missing: Vec<String> = (1..=count)
-        .filter(|number| !seen.contains(number))
-        .map(|number| format!("{number}/{count}"))
-        .collect();
-    if missing.is_empty() {
-        Ok(part.subject.clone())
-    } else {
-        Err(CollectError::Missing(missing))
+    let mut missing = (1..=count).filter(|number| !seen.contains(number));
+    match missing.next() {
+        None => Ok(part.subject.clone()),
+        Some(number) => Err(CollectError::Missing {
+            count: 1 + missing.count(),
+            first: format!("{number}/{count}"),
+        }),
     }
 }

@@ -112,7 +112,7 @@ fn what_is_not_one_matrix_is_refused() {
     let make = |shard: &str| part(&contract, shard, vec![], &[]);
     let refused = |parts: Vec<(String, Proof)>| collected(&contract, parts).unwrap_err().to_string();
     assert!(refused(vec![]).contains("nothing to collect"));
-    assert!(refused(vec![make("1/3"), make("3/3")]).contains("missing: 2/3"));
+    assert!(refused(vec![make("1/3"), make("3/3")]).contains("1 shards are missing, among them 2/3"));
     assert!(refused(vec![make("1/2"), make("1/2")]).contains("is there already"));
     assert!(refused(vec![make("1/2"), make("2/3")]).contains("3 shards on local"));
     let mut other = make("1/1");
