@@ -77,7 +77,7 @@ pub(super) fn faults_text(catalogue: &Catalogue) -> String {
             kind.map_or("", |kind| kind.explains.as_str()),
         )
     });
-    text("fault", lines.collect(), &due, &excepted)
+    text("fault", &lines.collect::<Vec<_>>(), &due, &excepted)
 }
 
 /// The checks of other suites for people: counts by suite, then what is open.
@@ -105,12 +105,12 @@ pub(super) fn peers_text(catalogue: &Catalogue) -> String {
         .collect();
     format!(
         "{}\n\nreasons:\n{}",
-        text("suite", lines, &due, &excepted),
+        text("suite", &lines, &due, &excepted),
         reasons.join("\n")
     )
 }
 
-fn text(of: &str, lines: Vec<(String, Counts, &str)>, due: &[String], excepted: &[String]) -> String {
+fn text(of: &str, lines: &[(String, Counts, &str)], due: &[String], excepted: &[String]) -> String {
     let all = lines
         .iter()
         .fold(Counts::default(), |all, (_, counts, _)| Counts {

@@ -31,18 +31,25 @@ pub(super) struct Arguments {
     /// Check the features, and the rows of faults and peers: ids, reasons, vocabulary, steps; problems are told with file and line, and give exit code 2
     #[arg(long)]
     check: bool,
-    /// The same as `herm list faults`
-    #[arg(long, conflicts_with_all = ["what", "peers"])]
-    faults: bool,
-    /// The same as `herm list peers`
-    #[arg(long, conflicts_with = "what")]
-    peers: bool,
+    #[command(flatten)]
+    measured: MeasuredBy,
     /// Write the pages of the contract into the folder of a book: `contract/*.md`, and their part of `SUMMARY.md`
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["what", "faults", "peers", "check", "json"])]
     book: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Short ways to two of the lists.
+#[derive(Clone, Copy, Debug, Args)]
+struct MeasuredBy {
+    /// The same as `herm list faults`
+    #[arg(long, conflicts_with_all = ["what", "peers"])]
+    faults: bool,
+    /// The same as `herm list peers`
+    #[arg(long, conflicts_with = "what")]
+    peers: bool,
 }
 
 /// What can be listed.
@@ -82,12 +89,10 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if let Some(folder) = &arguments.book {
         return write_book(&contract, folder);
     }
-    let what = if arguments.faults {
-        What::Faults
-    } else if arguments.peers {
-        What::Peers
-    } else {
-        arguments.what
+    let what = match arguments.measured {
+        MeasuredBy { faults: true, .. } => What::Faults,
+        MeasuredBy { peers: true, .. } => What::Peers,
+        MeasuredBy { .. } => arguments.what,
     };
     let text = if arguments.json {
         json(what, &contract)
