@@ -49,9 +49,7 @@ impl Process {
         let mut line: String = line.trim().chars().take(TOLD).collect();
         // One that has ended, and one that is being replaced by its program, has no command line, but a name.
         if line.is_empty() {
-            String::from_utf8_lossy(&read("comm"))
-                .trim()
-                .clone_into(&mut line);
+            String::from_utf8_lossy(&read("comm")).trim().clone_into(&mut line);
         }
         let state = if self.ended {
             ", which has ended and was never waited for"
@@ -112,7 +110,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A child that sleeps, and that the system tells of by its command line: one that was just started has none yet.
-    #[expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
+    #[expect(clippy::unwrap_used, reason = "a helper of tests may panic")]
     pub(crate) fn sleeper(seconds: &str) -> Child {
         let child = Command::new("sleep").arg(seconds).spawn().unwrap();
         while fs::read(format!("/proc/{}/cmdline", child.id()))
