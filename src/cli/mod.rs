@@ -64,6 +64,8 @@ enum Command {
     #[command(hide = true)]
     Guard(watch::GuardArguments),
     #[command(hide = true)]
+    Keeper(watch::KeeperArguments),
+    #[command(hide = true)]
     Leash(watch::LeashArguments),
     #[command(hide = true)]
     Janitor(watch::JanitorArguments),
@@ -91,6 +93,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Mutant(arguments) => fixtures::mutant(arguments),
         Command::Misbehave(arguments) => fixtures::misbehave(arguments),
         Command::Guard(arguments) => watch::guard(&arguments),
+        Command::Keeper(arguments) => watch::keeper(&arguments),
         Command::Leash(arguments) => watch::leash(&arguments),
         Command::Janitor(arguments) => watch::janitor(&arguments),
     }

@@ -5,6 +5,8 @@ mod condition;
 mod conversation;
 mod failure;
 mod host;
+mod keeping;
+mod key;
 mod ledger;
 mod others;
 mod room;
@@ -88,6 +90,12 @@ pub(crate) struct Notes {
     pub(crate) name: Option<String>,
     /// What the backend said of itself, or what a call gave, for the next step.
     pub(crate) value: Option<serde_json::Value>,
+    /// The key of the scenario's sandbox.
+    pub(crate) key: Option<String>,
+    /// What another caller was answered that opened a key.
+    pub(crate) opened: Option<Opened>,
+    /// The ids of jobs, in the order in which they were started.
+    pub(crate) jobs: Vec<String>,
     /// A number for the next step.
     pub(crate) number: Option<u64>,
     /// Paths on this machine that were the sandbox's which was destroyed last.

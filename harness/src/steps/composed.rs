@@ -7,7 +7,7 @@ use super::{
     exec::{args, cwd, env, exit, shell, timeout},
     files::file,
     general,
-    lifecycle::{close, leak, leave_beat, open, preflight, stale},
+    lifecycle::{attach, close, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
     scene::{Failure, Scene},
@@ -83,6 +83,7 @@ pub(super) fn register(steps: &mut StepList) {
                 match arguments.words(0)? {
                     "exactly that name in its directory" => file::find_name(scene).await,
                     "it in the directory that commands start in" => file::find_relative(scene).await,
+                    "the mark in the directory that commands start in" => general::find_mark(scene).await,
                     "these lines in the file, byte for byte" => shell::find_lines(scene).await,
                     other => Err(unknown(other, "to be found")),
                 }
@@ -166,6 +167,11 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "not" => env::is_not_set(scene),
         "listed as running" => open::listed_as_running(scene).await,
         "not listed" => open::not_listed(scene).await,
+        "the same sandbox, found again" => attach::same(scene),
+        "another sandbox" => attach::different(scene),
+        "a new sandbox, with nothing of the one before" => attach::new_and_empty(scene).await,
+        "as the last caller has asked" => attach::as_asked(scene).await,
+        "gone, and whoever uses it is told so" => attach::gone(scene).await,
         "described as running, under its own id, with the directory that commands start in" => {
             open::described_truly(scene).await
         }

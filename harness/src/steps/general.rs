@@ -320,6 +320,7 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
         "as an invalid argument" => ErrorKind::InvalidArgument,
         "because no version is shared" => ErrorKind::VersionMismatch,
         "because the sandbox is not there" => ErrorKind::SandboxNotFound,
+        "because the job is not there" => ErrorKind::JobNotFound,
         "because the file is not there" => ErrorKind::NotFound,
         "because it is a directory" => ErrorKind::IsADirectory,
         "because there is no room" => ErrorKind::LimitExceeded,
@@ -369,6 +370,24 @@ pub(super) async fn absent(scene: &mut Scene, expected: &str, otherwise: &str) -
         return Ok(());
     }
     Err(Failure::failed(expected, otherwise))
+}
+
+/// Whether a command that is told no directory finds the mark by its name.
+pub(super) async fn mark_is_in_directory(scene: &mut Scene) -> Result<bool, Failure> {
+    let path = scene.notes.mark.clone().unwrap_or_default().into_bytes();
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let look = format!("if [ -e {} ]; then echo there; fi", shell::word(name));
+    Ok(scene.observe(look).await? == b"there\n")
+}
+
+pub(super) async fn find_mark(scene: &mut Scene) -> StepResult {
+    if mark_is_in_directory(scene).await? {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "the mark in the directory that commands start in",
+        "it is not there",
+    ))
 }
 
 async fn still_runs(scene: &mut Scene) -> StepResult {

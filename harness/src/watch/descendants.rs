@@ -53,23 +53,27 @@ pub(super) fn reap_ended(awaited: Pid) -> Option<WaitStatus> {
     }
 }
 
-/// Waits until nothing below this process lives any more, for so long at most, and gives what does.
-pub(super) fn await_end(time: Duration) -> Vec<Process> {
+/// Reaps children that have ended already, and says whether there are no others: as a child subreaper this process has no
+/// descendant then.
+pub(super) fn are_gone() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(_) => return true,
+        }
+    }
+}
+
+/// Waits until nothing below this process lives any more, for so long at most and not once `hurry` says so, and gives what
+/// does.
+pub(super) fn await_end(time: Duration, hurry: impl Fn() -> bool) -> Vec<Process> {
     let until = Instant::now() + time;
     loop {
-        // What has ended is nobody's any more, and what it had started is a child of this process: when there is no child,
-        // there is no descendant.
-        let ended = loop {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
-                Ok(None) => break false,
-                Err(_) => break true,
-            }
-        };
-        if ended {
+        if are_gone() {
             return Vec::new();
         }
-        if Instant::now() > until {
+        if Instant::now() > until || hurry() {
             let mut living = process_table::descendants_of(std::process::id());
             living.retain(|process| !process.ended);
             return living;

@@ -1,11 +1,14 @@
-//! Small processes that clean up when others cannot: a guard around every adapter, which holds it on a leash, and a
-//! janitor beside every run.
+//! Small processes that clean up when others cannot: a guard around every adapter, which holds it on a leash, a keeper of
+//! what an adapter may leave behind, and a janitor beside every run.
 
 #[cfg(target_os = "linux")]
 mod descendants;
 #[cfg(target_os = "linux")]
 mod guard;
 mod janitor;
+#[cfg(target_os = "linux")]
+mod keeper;
+mod kept;
 #[cfg(target_os = "linux")]
 mod leash;
 mod left;
@@ -14,6 +17,9 @@ mod scratch;
 #[cfg(target_os = "linux")]
 pub use guard::guard;
 pub use janitor::{Janitor, janitor};
+#[cfg(target_os = "linux")]
+pub use keeper::{keeper, keeping_guard};
+pub(crate) use kept::Keeping;
 #[cfg(target_os = "linux")]
 pub use leash::leash;
 pub(crate) use left::left_behind;

@@ -281,7 +281,20 @@ impl Resident {
                 data: Box::new(data),
             },
         );
+        self.note_taken(id, stream, from);
         Ok(())
+    }
+
+    /// Who reads on from an offset has what comes before it, and a job that waits for room goes on.
+    fn note_taken(&mut self, id: u64, stream: Stream, before: u64) {
+        let output = self
+            .jobs
+            .get_mut(&id)
+            .and_then(|job| job.outputs[stream.index()].as_mut());
+        if let Some(output) = output {
+            output.taken = output.taken.max(before.min(output.spool.end()));
+            self.resume(id);
+        }
     }
 
     fn forget(&mut self, connection: u64, call: u32, id: u64) -> Result<(), Refusal> {

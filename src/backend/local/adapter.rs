@@ -143,8 +143,9 @@ impl LocalBackend {
 
     /// Ends a sandbox; it is forgotten when nothing of it is left.
     async fn end(&self, id: &str) -> Result<Closed, Error> {
-        let Ok(sandbox) = self.sandbox(id) else {
-            return Ok(Closed { existed: false });
+        let sandbox = match self.sandbox(id) {
+            Ok(sandbox) if sandbox.key.is_none() => sandbox,
+            _ => return self.end_kept(id).await,
         };
         sandbox.close().await?;
         let existed = self.sandboxes().open.remove(id).is_some();
@@ -240,15 +241,14 @@ impl Adapter for LocalBackend {
     }
 
     async fn open(&self, params: OpenParams, _: Progress) -> Result<Opened, Error> {
-        check::spec(params.key.as_deref(), &params.spec)?;
         self.open_sandbox(params).await
     }
 
     async fn close(&self, params: CloseParams) -> Result<Closed, Error> {
         match params.how {
             CloseHow::Destroy => self.end(&params.sandbox).await,
-            CloseHow::Detach => Err(Error::unsupported("how: detach")),
-            CloseHow::Stop => Err(Error::unsupported("how: stop")),
+            CloseHow::Detach => self.detach(&params.sandbox),
+            CloseHow::Stop => self.stop(&params.sandbox).await,
         }
     }
 
@@ -262,18 +262,29 @@ impl Adapter for LocalBackend {
     }
 
     async fn list(&self) -> Result<SandboxList, Error> {
-        let open: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        let mut open: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        open.retain(|sandbox| sandbox.key.is_none());
         let mut sandboxes = blocking("sandbox.list", move || {
             let there = open.iter().filter(|sandbox| sandbox.check_there().is_ok());
             Ok(there.map(|sandbox| describe(sandbox)).collect::<Vec<_>>())
         })
         .await?;
+        sandboxes.extend(self.kept().await?);
         sandboxes.sort_by(|left, right| left.sandbox.cmp(&right.sandbox));
         Ok(SandboxList { sandboxes })
     }
 
     async fn inspect(&self, params: SandboxRef) -> Result<SandboxInfo, Error> {
-        let sandbox = self.sandbox(&params.sandbox)?;
+        let sandbox = match self.sandbox(&params.sandbox) {
+            Ok(sandbox) => sandbox,
+            Err(error) => {
+                let kept = self.kept().await?.into_iter();
+                return kept
+                    .filter(|kept| kept.sandbox == params.sandbox)
+                    .last()
+                    .ok_or(error);
+            }
+        };
         blocking(&params.sandbox, move || {
             sandbox.check_there().map(|()| describe(&sandbox))
         })
@@ -451,6 +462,7 @@ impl LocalBackend {
     /// # Errors
     /// As [`Adapter::open`]: nothing was made then.
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
+        check::spec(params.key.as_deref(), &params.spec, self.0.mode)?;
         if let Some(key) = params.key {
             return self.open_kept(&key, params.spec).await;
         }

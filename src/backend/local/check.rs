@@ -109,14 +109,14 @@ fn not_too_long(field: &str, length: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks what a sandbox shall be like.
+/// Checks what a sandbox shall be like; a key needs a mode in which it can be kept.
 ///
 /// # Errors
 /// A part whose capability this backend does not declare is unsupported; an invalid argument names its field.
-pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec) -> Result<(), Error> {
+pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec, mode: Mode) -> Result<(), Error> {
     let limits = &spec.limits;
     let unsupported = [
-        (key.is_some(), "attach"),
+        (key.is_some() && mode == Mode::Native, "attach"),
         (spec.image.is_some(), "image"),
         (!spec.mounts.is_empty(), "mounts"),
         (matches!(spec.network, Some(Network::None)), "network_none"),
@@ -238,14 +238,14 @@ mod tests {
             ("user", SandboxSpec { user: Some("u".into()), ..base() }),
         ];
         for (what, asked) in specs {
-            let error = spec(None, &asked).unwrap_err();
+            let error = spec(None, &asked, Mode::Resident).unwrap_err();
             assert_eq!(
                 (error.kind(), error.data.resource),
                 (ErrorKind::Unsupported, Some(what.into()))
             );
         }
         assert_eq!(
-            spec(Some("k"), &base()).unwrap_err().kind(),
+            spec(Some("k"), &base(), Mode::Native).unwrap_err().kind(),
             ErrorKind::Unsupported
         );
         let plain = SandboxSpec {
@@ -253,6 +253,7 @@ mod tests {
             cwd: Some("/tmp".into()),
             ..base()
         };
-        assert_eq!(spec(None, &plain), Ok(()));
+        assert_eq!(spec(None, &plain, Mode::Native), Ok(()));
+        assert_eq!(spec(Some("k"), &plain, Mode::Resident), Ok(()));
     }
 }

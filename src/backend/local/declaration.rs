@@ -32,7 +32,13 @@ const CAPABILITIES: &[&str] = &[
 ];
 
 /// What only a resident gives.
-const OF_RESIDENT: &[&str] = &["jobs"];
+const OF_RESIDENT: &[&str] = &[
+    "attach",
+    "jobs",
+    "persist_files",
+    "persist_processes",
+    "survive_client",
+];
 
 const CHOICES: &[(&str, &str)] = &[
     ("latency", "local"),
