@@ -14,12 +14,13 @@ use std::{
 };
 
 use crate::{
-    system::{change_directory_to, effective_user, random},
+    system::{
+        change_directory_to, effective_user,
+        open::{DIRECTORY, NO_FOLLOW},
+        random,
+    },
     wire::proof::SECRET,
 };
-
-const DIRECTORY: i32 = 0o200_000;
-const NO_FOLLOW: i32 = 0o400_000;
 
 /// Files that an earlier resident may have left behind begin so.
 const LEFT_BEHIND: [&str; 3] = ["spool-", "text-", crate::session::PREFIX];

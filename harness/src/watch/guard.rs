@@ -17,7 +17,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_child_subreaper},
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -47,7 +47,7 @@ const REAP: Duration = Duration::from_secs(1);
 pub fn guard(scratch: &Path, command: &[OsString]) -> io::Result<u8> {
     // As long as this lock is held the janitor does not touch the scratch folder.
     let _lock = scratch::hold(scratch)?;
-    set_child_subreaper(Pid::from_raw(1))?;
+    descendants::adopt_orphans()?;
     let asked = heed_signals()?;
     let status = run(command, &asked)?;
     end_what_is_left(scratch, std::process::id(), &asked)?;

@@ -18,10 +18,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{CWD, FileType, Mode, OFlags, mknodat},
-    process::{
-        Pid, PidfdFlags, Signal, getppid, kill_process, pidfd_open, set_child_subreaper,
-        set_parent_process_death_signal,
-    },
+    process::{Pid, PidfdFlags, Signal, getppid, kill_process, pidfd_open, set_parent_process_death_signal},
 };
 
 use super::{
@@ -43,7 +40,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub fn keeping_guard(scratch: &Path, kept: &Path, command: &[OsString]) -> io::Result<u8> {
     let _lock = scratch::hold(scratch)?;
     // What a keeper that is killed would have kept comes here.
-    set_child_subreaper(Pid::from_raw(1))?;
+    descendants::adopt_orphans()?;
     let asked = heed_signals()?;
     let path = end_told(kept, std::process::id());
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
@@ -106,7 +103,7 @@ fn hear(mut keeper: Child, mut told: File, asked: &AtomicBool) -> io::Result<u8>
 /// The adapter cannot be started, or the system refuses what is needed to watch it.
 pub fn keeper(scratch: &Path, kept: &Path, guard: u32, command: &[OsString]) -> io::Result<u8> {
     let _lock = scratch::hold(scratch)?;
-    set_child_subreaper(Pid::from_raw(1))?;
+    descendants::adopt_orphans()?;
     let asked = heed_signals()?;
     // A guard that is killed has a run that wants the adapter to end.
     set_parent_process_death_signal(Some(Signal::TERM))?;

@@ -15,6 +15,8 @@ mod left;
 mod scratch;
 
 #[cfg(target_os = "linux")]
+pub use descendants::{adopt_orphans, end_orphans};
+#[cfg(target_os = "linux")]
 pub use guard::guard;
 pub use janitor::{Janitor, janitor};
 #[cfg(target_os = "linux")]

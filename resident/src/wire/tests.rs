@@ -517,3 +517,36 @@ fn a_line_without_end_is_not_held() {
     let came = receiver.receive(format!("\n{lines}").as_bytes());
     assert_eq!(came.bytes, vec![7; PIECE]);
 }
+
+/// What the fuzzer begins with: `HERM_SEEDS=fuzz/corpus cargo test --lib -- --ignored seeds`.
+#[test]
+#[ignore = "writes files, for the fuzzer"]
+fn seeds() {
+    let directory =
+        std::path::PathBuf::from(std::env::var_os("HERM_SEEDS").expect("HERM_SEEDS names a directory"));
+    let keep = |target: &str, number: usize, bytes: &[u8]| {
+        let directory = directory.join(target);
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join(format!("seed-{number}")), bytes).unwrap();
+    };
+    let mut random = Random(31);
+    let (mut requests, mut replies) = (Vec::new(), Vec::new());
+    for number in 0..REPLIES * 20 {
+        let request = random.request(number % REQUESTS).encode();
+        let reply = random.reply(number % REPLIES).encode();
+        requests.extend(frame(&request));
+        replies.extend(frame(&reply));
+        keep("request", number, &request);
+        keep("reply", number, &reply);
+        if number % REPLIES == REPLIES - 1 {
+            let cut = random.bytes(2);
+            keep("deframer", number, &[&requests, cut.as_slice()].concat());
+            keep("host", number, &replies);
+            let (lines, _) = Sender::default().send(&requests);
+            let channel = bad_channel(&mut random, &lines);
+            keep("text", number, &channel);
+            requests.clear();
+            replies.clear();
+        }
+    }
+}

@@ -34,5 +34,6 @@ mod traces;
 
 pub use adapter::LocalBackend;
 pub use declaration::{BACKEND, declaration};
+pub use guard::GUARD;
 pub use kept::STATE;
 pub use mode::Mode;

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod live;
+mod orphans;
 mod record;
 mod result;
 
@@ -115,8 +116,16 @@ fn listen(mut signals: EndSignals, wishes: mpsc::UnboundedSender<Interrupt>) -> 
 async fn in_a_sandbox(arguments: Arguments, output: impl Output, wishes: Wishes) -> Ended {
     let started = std::time::Instant::now();
     let backend = LocalBackend::new(Mode::default());
+    // A sandbox that is kept outlives this process, and so does what runs in it.
+    let kept = arguments.key.is_some();
+    if !kept {
+        orphans::adopt();
+    }
     let finished = run_in(&backend, arguments, output, wishes).await;
     let duration = started.elapsed();
+    if !kept {
+        orphans::end_if_lost(&finished).await;
+    }
     backend.shutdown().await;
     Ended { finished, duration }
 }
