@@ -3,11 +3,13 @@
 mod adapter;
 mod bench;
 mod clean;
+mod collect;
 mod color;
 mod completions;
 mod config;
 mod configured;
 mod contract;
+mod coverage;
 mod doctor;
 mod exec;
 mod explain;
