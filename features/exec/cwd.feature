@@ -59,7 +59,7 @@ Feature: CWD: a command runs where it was told to
     When a command in the relative directory "below" prints its working directory
     Then it is this directory
 
-  @id:CWD-007 @must @since:0.1 @profile:core @needs:state=none @mutant:directories-stick
+  @id:CWD-007 @must @since:0.1 @profile:core @mutant:directories-stick
   Scenario: A change of directory ends with its command
     Two jobs shared one environment, and the second ran in the first one's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
     Given an open sandbox

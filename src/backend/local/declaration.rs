@@ -32,7 +32,7 @@ const CAPABILITIES: &[&str] = &[
 ];
 
 /// What only a resident gives.
-const OF_RESIDENT: &[&str] = &["jobs"];
+const OF_RESIDENT: &[&str] = &["jobs", "sessions"];
 
 const CHOICES: &[(&str, &str)] = &[
     ("latency", "local"),
@@ -41,7 +41,6 @@ const CHOICES: &[(&str, &str)] = &[
     ("overwrite", "replace"),
     ("relative_path", "workdir"),
     ("remove_missing", "error"),
-    ("state", "none"),
     ("stream_bytes", "exact"),
     ("streams", "apart"),
     // A deadline of 0 is none.
@@ -55,7 +54,13 @@ pub fn declaration(shell: &str, how: Mode) -> Initialized {
         Mode::Native => (&[], &[("kill_scope", "group")]),
         Mode::Resident => (OF_RESIDENT, &[("kill_scope", "tree"), ("spool_full", "block")]),
     };
-    let choices = CHOICES.iter().chain(choices).copied().chain([("shell", shell)]);
+    let state = match (how, shell) {
+        (Mode::Native, _) => "none",
+        (Mode::Resident, "bash") => "shell",
+        (Mode::Resident, _) => "cwd_env",
+    };
+    let chosen = [("shell", shell), ("state", state)];
+    let choices = CHOICES.iter().chain(choices).copied().chain(chosen);
     Initialized {
         protocol: VERSION.into(),
         name: "herm-local".into(),

@@ -169,6 +169,7 @@ async fn prepare(
         }
     }
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
+    params.session.clone_from(&arguments.session);
     params.cwd = cwd.map(|cwd| cwd.as_path().into());
     params.timeout_ms = arguments
         .timeout
