@@ -236,11 +236,24 @@ fn a_command_that_is_ended_leaves_the_session_as_it_was() {
 fn aliases_are_carried_and_options_are_not() {
     let resident = Resident::start();
     let mut client = resident.client();
-    run(&mut client, "alias greet='echo \"it'\\''s\"' builtin=false; set -eufo pipefail; shopt -s extglob").assert_exited(0);
-    let seen = run(&mut client, "false; greet me; export B=2; unalias builtin; echo $-; shopt extglob");
+    run(
+        &mut client,
+        "alias greet='echo \"it'\\''s\"' builtin=false; set -eufo pipefail; shopt -s extglob",
+    )
+    .assert_exited(0);
+    let seen = run(
+        &mut client,
+        "false; greet me; export B=2; unalias builtin; echo $-; shopt extglob",
+    );
     assert!(seen.out().starts_with("it's me\n"), "{seen:?}");
-    assert!(!seen.out().contains(['e', 'u', 'f']) || seen.out().contains("extglob"), "{seen:?}");
-    assert!(seen.out().contains("extglob        \toff") || seen.out().contains("off"), "{seen:?}");
+    assert!(
+        !seen.out().contains(['e', 'u', 'f']) || seen.out().contains("extglob"),
+        "{seen:?}"
+    );
+    assert!(
+        seen.out().contains("extglob        \toff") || seen.out().contains("off"),
+        "{seen:?}"
+    );
     assert_eq!(run(&mut client, "echo $B").out(), "2\n");
 }
 
@@ -257,7 +270,11 @@ fn state_is_private_whatever_the_text_does_to_its_umask() {
         assert!(!name.starts_with("carried-"), "{name} is left");
         if name.starts_with("session-") {
             files += 1;
-            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+            assert_eq!(
+                entry.metadata().unwrap().permissions().mode() & 0o777,
+                0o600,
+                "{name}"
+            );
         }
     }
     assert_eq!(files, 2);
@@ -275,5 +292,8 @@ fn an_argument_list_has_no_session() {
         call,
         start: Box::new(start.clone()),
     });
-    assert!(format!("{reply:?}").contains("an argument list has none"), "{reply:?}");
+    assert!(
+        format!("{reply:?}").contains("an argument list has none"),
+        "{reply:?}"
+    );
 }

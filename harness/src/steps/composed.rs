@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     contract::{cap, error, event, proto},
-    exec::{cwd, env, exit, timeout},
+    exec::{cwd, env, exit, timeout, user},
     files::file,
     general,
     lifecycle::{close, leak, leave_beat, open, preflight, stale},
@@ -25,6 +25,8 @@ pub(super) fn register(steps: &mut StepList) {
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
+                    "has removed the directory that commands start in" => cwd::remove_first(scene).await,
+                    "was run in a directory that does not exist" => cwd::run_nowhere(scene).await,
                     other => Err(unknown(other, "done by a command")),
                 }
             })
@@ -120,17 +122,21 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
     }
     match how {
         "abandoned by its reader" => exit::lose_reader(scene).await,
+        "run as a user that does not exist" => user::run_as_unknown(scene).await,
         "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
         other => Err(unknown(other, "done with a command")),
     }
 }
 
 async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
+    if let Some(name) = which.strip_prefix("is given a variable with ") {
+        return env::give_program(scene, name).await;
+    }
     match which {
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,
-        "in this directory lists its variables" => cwd::list_variables(scene).await,
+        "in this directory lists its variables" | "lists its variables" => cwd::list_variables(scene).await,
         other => Err(unknown(other, "done by a program")),
     }
 }
@@ -153,6 +159,7 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
             cwd::printed(scene, what).await
         }
         "not" => env::is_not_set(scene),
+        "among the variables that it sees" => env::is_listed(scene),
         "listed as running" => open::listed_as_running(scene).await,
         "not listed" => open::not_listed(scene).await,
         "described as running, under its own id, with the directory that commands start in" => {

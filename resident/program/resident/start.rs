@@ -111,7 +111,11 @@ impl Resident {
     /// What a command carries of its session. It starts where that is, unless the caller has said where.
     fn carry(&self, id: u64, start: &mut Start, notices: &mut Vec<String>) -> Option<Carried> {
         let session = start.session.as_mut()?;
-        let found = self.sessions.carry(session, id)?.cwd().or_else(|| session.cwd.take());
+        let found = self
+            .sessions
+            .carry(session, id)?
+            .cwd()
+            .or_else(|| session.cwd.take());
         let ground = &self.setting.ground.cwd;
         let mut cwd = found.map_or_else(|| ground.clone(), |cwd| ground.join(OsString::from_vec(cwd)));
         if start.cwd.is_none() {
@@ -137,7 +141,8 @@ impl Resident {
         }
         check_fields(start)?;
         if start.session.is_some() && matches!(start.command, Command::Argv(_)) {
-            let message = "a session is the state of a shell, and an argument list has none; send text".into();
+            let message =
+                "a session is the state of a shell, and an argument list has none; send text".into();
             return Err(Refusal {
                 kind: ErrorKind::InvalidArgument,
                 resource: "session".into(),

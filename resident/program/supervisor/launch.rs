@@ -219,12 +219,7 @@ fn invocation(
 
 /// Has the shell bring a session's state back before it comes to the text. Bash reads a script by itself; another shell is
 /// told to, on the first line of the text, so that the numbers of lines stay true.
-fn carry(
-    session: &Carried,
-    environment: &mut Environment,
-    shell: &OsStr,
-    text: OsString,
-) -> OsString {
+fn carry(session: &Carried, environment: &mut Environment, shell: &OsStr, text: OsString) -> OsString {
     environment.extend(session.variables());
     if Path::new(shell).file_name() == Some(OsStr::new("bash")) {
         if let Some(own) = environment.insert("BASH_ENV".into(), session.bash_script().into()) {

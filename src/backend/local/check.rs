@@ -31,7 +31,8 @@ pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
     if let Some(name) = &params.session {
         session(name, mode)?;
         if let Command::Argv(_) = params.command {
-            let problem = "is the state of a shell, and an argument list has none; send text, or leave it out";
+            let problem =
+                "is the state of a shell, and an argument list has none; send text, or leave it out";
             return Err(Error::invalid_argument("session", problem));
         }
     }
@@ -251,10 +252,7 @@ mod tests {
         let long = "x".repeat(257);
         assert_eq!(refused("a b", text(), Mode::Resident), None);
         assert_eq!(refused(&long[1..], text(), Mode::Resident), None);
-        assert_eq!(
-            refused("a", text(), Mode::Native),
-            Some(ErrorKind::Unsupported)
-        );
+        assert_eq!(refused("a", text(), Mode::Native), Some(ErrorKind::Unsupported));
         for (name, command) in [("", text()), (&long, text()), ("a", argv(&["true"]))] {
             assert_eq!(
                 refused(name, command, Mode::Resident),

@@ -45,7 +45,12 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(leave_beat(scene))
         })
         .when("a job {words}", |scene, arguments| {
-            Box::pin(async move { start(scene, arguments.words(0)?).await })
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "lists its variables" => list_variables(scene).await,
+                    what => start(scene, what).await,
+                }
+            })
         })
         .when("the job is {words}", |scene, arguments| {
             Box::pin(async move {
@@ -83,6 +88,7 @@ async fn start(scene: &mut Scene, what: &str) -> StepResult {
     let (text, timeout_ms) = match what {
         "keeps a beat" => (scene.new_beat("").await?, None),
         "keeps a beat, with a deadline of 1 second" => (scene.new_beat("").await?, Some(1000)),
+        "lists its variables" => ("env".to_owned(), None),
         "prints three lines and exits with a code" => {
             (format!("{}; exit {CODE}", shell::print(WORDS.as_bytes())), None)
         }
@@ -101,6 +107,28 @@ async fn start(scene: &mut Scene, what: &str) -> StepResult {
     if scene.beat.is_some() {
         scene.await_beat().await?;
     }
+    Ok(())
+}
+
+/// Runs a job that lists its variables, and keeps what it has printed.
+async fn list_variables(scene: &mut Scene) -> StepResult {
+    start(scene, "lists its variables").await?;
+    over(scene).await?;
+    let JobRef { sandbox, job } = of_job(scene).await?;
+    let params = JobOutputParams {
+        sandbox,
+        job,
+        stream: Stream::Stdout,
+        from: 0,
+        max: None,
+    };
+    let patience = scene.patience();
+    let output = scene
+        .client()
+        .await?
+        .call::<method::ReadJob>(&params, patience)
+        .await?;
+    scene.notes.content = Some(output.data.into_bytes());
     Ok(())
 }
 

@@ -4,9 +4,11 @@ pub(super) mod cwd;
 pub(super) mod env;
 pub(super) mod exit;
 mod job;
+mod session;
 mod stdin;
 mod stream;
 pub(super) mod timeout;
+pub(super) mod user;
 
 use crate::step::StepList;
 
@@ -17,5 +19,7 @@ pub(super) fn register(steps: &mut StepList) {
     env::register(steps);
     cwd::register(steps);
     timeout::register(steps);
+    user::register(steps);
+    session::register(steps);
     job::register(steps);
 }
