@@ -116,7 +116,7 @@ Feature: SESSION: what a shell knows is carried from command to command
 
   @id:SESSION-011 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-stand-in-what-is-gone @mutant:heals-without-a-word
   Scenario: A session whose directory is gone goes on, and says so
-    When the directory was deleted, every later command of the session failed for good (https://github.com/NousResearch/hermes-agent/issues/62169).
+    Every later command of the session failed for good when its directory was deleted (https://github.com/NousResearch/hermes-agent/issues/62169).
     Given an open sandbox
     And a directory named "gone"
     And a session in which a command has gone to this directory
