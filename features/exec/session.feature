@@ -45,8 +45,8 @@ Feature: SESSION: what a shell knows is carried from command to command
     Two jobs shared one environment, and the second ran in the first one's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
     Given an open sandbox
     And a session that carries something
-    Then another session starts afresh
-    And a command without a session starts afresh
+    Then a command without a session starts afresh
+    And another session starts afresh
     And the session has what it carries
 
   @id:SESSION-005 @must @since:0.1 @profile:sessions @needs:sessions @mutant:closes-sessions-in-name-only

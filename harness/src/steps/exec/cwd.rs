@@ -27,7 +27,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "prints" => print_directory(scene, None).await,
                     "in a directory that a link leads to prints" => print_behind_link(scene).await,
                     "in a directory whose name is not valid UTF-8 prints" => {
-                        let directory = make_named(scene, b"a\xff\xfe b").await?;
+                        let directory = make_named(scene, b"a\xff\xfeb").await?;
                         print_directory(scene, Some(directory)).await
                     }
                     "in this directory prints" => {
