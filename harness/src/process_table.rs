@@ -49,7 +49,9 @@ impl Process {
         let mut line: String = line.trim().chars().take(TOLD).collect();
         // One that has ended, and one that is being replaced by its program, has no command line, but a name.
         if line.is_empty() {
-            line = String::from_utf8_lossy(&read("comm")).trim().to_owned();
+            String::from_utf8_lossy(&read("comm"))
+                .trim()
+                .clone_into(&mut line);
         }
         let state = if self.ended {
             ", which has ended and was never waited for"

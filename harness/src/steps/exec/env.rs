@@ -184,12 +184,11 @@ pub(super) fn value(what: &str) -> Result<Vec<u8>, Failure> {
 
 fn no_secret(scene: &Scene, name: &str) -> StepResult {
     // A job's output was read, and is no record of a command.
-    let listed = match &scene.notes.content {
-        Some(read) => read.clone(),
-        None => {
-            scene.result()?;
-            scene.record()?.bytes(Stream::Stdout)
-        }
+    let listed = if let Some(read) = &scene.notes.content {
+        read.clone()
+    } else {
+        scene.result()?;
+        scene.record()?.bytes(Stream::Stdout)
     };
     if !listed.windows(5).any(|part| part == b"PATH=") {
         return Err(Failure::failed(
