@@ -104,14 +104,23 @@ class Exec:
         # Should we be killed ourselves, this one reads the end of its input, and ends the command in our place.
         watch = subprocess.Popen(["sh", "-c", 'read group; read _ || { kill -s KILL -- "-$group"; rm -rf -- "$1"; }', "sh", self.directory],
                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        text, files = self.text, []
+        if len(text) >= 128 * 1024:     # more than the system takes in one argument: the same shell reads it from memory
+            files.append(os.memfd_create("text"))
+            with open(files[0], "wb", closefd=False) as file:
+                file.write(text)
+            text = ". /dev/fd/%d" % files[0]
         # A session of its own, so that everything of it can be ended at once.
         try:
-            self.process = subprocess.Popen(["sh", "-c", "--", self.text], cwd=self.directory, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(["sh", "-c", "--", text], cwd=self.directory, stdin=subprocess.DEVNULL, pass_fds=files,
                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
                                             env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.directory})
         except OSError:
             watch.communicate(b"\n\n")     # it never began: there is nothing to watch
             raise
+        finally:
+            for file in files:
+                os.close(file)
         watch.stdin.write(b"%d\n" % self.process.pid)
         watch.stdin.flush()
         if self.lost:

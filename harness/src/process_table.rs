@@ -112,7 +112,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A child that sleeps, and that the system tells of by its command line: one that was just started has none yet.
-    #[expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
+    #[expect(clippy::unwrap_used, reason = "a helper of tests may panic")]
     pub(crate) fn sleeper(seconds: &str) -> Child {
         let child = Command::new("sleep").arg(seconds).spawn().unwrap();
         while fs::read(format!("/proc/{}/cmdline", child.id()))

@@ -9,7 +9,7 @@ use std::{
 };
 
 use herm_protocol::{
-    ByteString, ExecInput, ExecOutput,
+    ByteString, Error, ExecInput, ExecOutput,
     exec::{Outcome, SetupFailure, SignalCause, Stdin, Stream},
 };
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -282,13 +282,22 @@ pub(super) fn outcome_of(status: std::process::ExitStatus) -> Outcome {
     }
 }
 
-pub(super) fn not_started(error: &io::Error) -> Outcome {
+/// What is told of a command that did not start.
+///
+/// # Errors
+/// The caller's command is too long for the system, as it comes to stand in the manifest's.
+pub(super) fn not_started(error: &io::Error) -> Result<Outcome, Error> {
     let kind = match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => {
+            let problem = "has more bytes of text, arguments and variables than the system takes in a command of the manifest";
+            return Err(Error::invalid_argument("command", problem)
+                .with_fix("put data in a file or on standard input"));
+        }
         io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => SetupFailure::ResourcesExhausted,
         _ => SetupFailure::Other,
     };
-    Outcome::SetupFailed {
+    Ok(Outcome::SetupFailed {
         kind,
         message: format!("the manifest's command cannot be started: {error}"),
-    }
+    })
 }

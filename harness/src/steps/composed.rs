@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     contract::{cap, error, event, proto},
-    exec::{cwd, env, exit, timeout, user},
+    exec::{args, cwd, env, exit, shell, timeout, user},
     files::file,
     general,
     lifecycle::{close, leak, leave_beat, open, preflight, stale},
@@ -85,6 +85,7 @@ pub(super) fn register(steps: &mut StepList) {
                 match arguments.words(0)? {
                     "exactly that name in its directory" => file::find_name(scene).await,
                     "it in the directory that commands start in" => file::find_relative(scene).await,
+                    "these lines in the file, byte for byte" => shell::find_lines(scene).await,
                     other => Err(unknown(other, "to be found")),
                 }
             })
@@ -120,6 +121,9 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
     if let Some(part) = how.strip_prefix("given a NUL byte in ") {
         return error::run_with_nul(scene, part).await;
     }
+    if let Some(what) = how.strip_prefix("given ") {
+        return args::run_with_too_much(scene, what).await;
+    }
     match how {
         "abandoned by its reader" => exit::lose_reader(scene).await,
         "run as a user that does not exist" => user::run_as_unknown(scene).await,
@@ -132,11 +136,18 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     if let Some(name) = which.strip_prefix("is given a variable with ") {
         return env::give_program(scene, name).await;
     }
+    if let Some(kind) = which.strip_prefix("is given arguments of ") {
+        return args::run_with(scene, kind).await;
+    }
+    if let Some(count) = number_in(which, "is given ", " arguments") {
+        return args::run_with_many(scene, count).await;
+    }
     match which {
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,
         "in this directory lists its variables" | "lists its variables" => cwd::list_variables(scene).await,
+        "whose name a shell would take apart is run" => args::run_by_a_hostile_name(scene).await,
         other => Err(unknown(other, "done by a program")),
     }
 }

@@ -7,6 +7,7 @@ use herm_protocol::{
     exec::{Outcome, SetupFailure, Stream},
 };
 
+use super::exec::enc;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -79,9 +80,13 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
             let bytes = other
                 .strip_suffix(" bytes in many pieces")
                 .and_then(|bytes| bytes.parse().ok());
-            let bytes = bytes.ok_or_else(|| Failure::suite(format!("{other:?} is nothing to print")))?;
-            scene.notes.content = Some(shell::numbered_bytes(bytes));
-            shell::numbered(bytes)
+            match bytes {
+                Some(bytes) => {
+                    scene.notes.content = Some(shell::numbered_bytes(bytes));
+                    shell::numbered(bytes)
+                }
+                None => enc::text_that_writes(scene, other)?,
+            }
         }
     };
     let params = scene.command(text).await?;
@@ -102,8 +107,15 @@ fn output_in_words(scene: &Scene, what: &str) -> Result<Vec<u8>, Failure> {
     match what {
         "empty" => Ok(Vec::new()),
         "every byte value, in order" => Ok(all_bytes()),
-        "all that was printed" | "that input" | "that value" => {
-            Ok(scene.notes.content.clone().unwrap_or_default())
+        "all that was printed"
+        | "that input"
+        | "that value"
+        | "these arguments"
+        | "what that text asks for" => Ok(scene.notes.content.clone().unwrap_or_default()),
+        "all that was printed, with what is not UTF-8 replaced" => {
+            let content = scene.notes.content.clone().unwrap_or_default();
+            // It replaces each longest part of a sequence that could have gone on, as the encoding standard asks.
+            Ok(String::from_utf8_lossy(&content).into_owned().into_bytes())
         }
         other => Err(Failure::suite(format!("{other:?} is no output"))),
     }
@@ -135,6 +147,7 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
         "timed out" => expect_outcome(scene, &Outcome::TimedOut),
         "timed out, each at its own deadline" => super::exec::timeout::told_apart(scene),
         "cancelled" => expect_outcome(scene, &Outcome::Cancelled),
+        "a failure that the shell has told" => told_by_the_shell(scene),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }
 }
@@ -189,6 +202,19 @@ fn said(scene: &Scene) -> String {
         }
     };
     quote(Stream::Stdout) + &quote(Stream::Stderr)
+}
+
+/// Which code a shell gives for text that it cannot go on with is its own affair (POSIX: 1 to 125, Bash: also 127).
+fn told_by_the_shell(scene: &Scene) -> StepResult {
+    let outcome = &scene.result()?.outcome;
+    let told = said(scene);
+    match outcome {
+        Outcome::Exited { code: 1..=127 } if !told.is_empty() => Ok(()),
+        other => Err(Failure::failed(
+            "a code from 1 to 127, and words of the shell that say why",
+            format!("{other}{told}"),
+        )),
+    }
 }
 
 fn ended_by_signal(scene: &Scene, expected: i32) -> StepResult {

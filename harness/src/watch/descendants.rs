@@ -40,11 +40,16 @@ pub(super) fn end_all() -> io::Result<u32> {
     }
 }
 
-/// Reaps children that have ended already, but not `except`, whose end somebody waits for.
-pub(super) fn reap_ended(except: Pid) {
-    for child in children().into_iter().filter(|child| *child != except) {
-        let _: Result<Option<(Pid, WaitStatus)>, _> =
-            rustix::process::waitpid(Some(child), WaitOptions::NOHANG);
+/// Reaps every child that has ended already, and gives how `awaited` did if it is among them. The system is asked child by
+/// child: a look at all processes once a second by every guard would keep a busy machine busy.
+pub(super) fn reap_ended(awaited: Pid) -> Option<WaitStatus> {
+    let mut found = None;
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((child, status))) if child == awaited => found = Some(status),
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) | Err(_) => return found,
+        }
     }
 }
 
@@ -52,11 +57,21 @@ pub(super) fn reap_ended(except: Pid) {
 pub(super) fn await_end(time: Duration) -> Vec<Process> {
     let until = Instant::now() + time;
     loop {
-        // What has ended is nobody's any more, and what it had started is a child of this process.
-        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        let mut living = process_table::descendants_of(std::process::id());
-        living.retain(|process| !process.ended);
-        if living.is_empty() || Instant::now() > until {
+        // What has ended is nobody's any more, and what it had started is a child of this process: when there is no child,
+        // there is no descendant.
+        let ended = loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => break false,
+                Err(_) => break true,
+            }
+        };
+        if ended {
+            return Vec::new();
+        }
+        if Instant::now() > until {
+            let mut living = process_table::descendants_of(std::process::id());
+            living.retain(|process| !process.ended);
             return living;
         }
         std::thread::sleep(LOOK);

@@ -107,8 +107,8 @@ fn watch(child: &mut Child, asked: &AtomicBool) -> io::Result<Option<ExitStatus>
     let mut until: Option<Instant> = None;
     let mut told = false;
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+        if let Some(status) = descendants::reap_ended(id) {
+            return Ok(Some(ExitStatus::from_raw(status.as_raw())));
         }
         if asked.load(Ordering::SeqCst) && !told {
             told = true;
@@ -120,7 +120,6 @@ fn watch(child: &mut Child, asked: &AtomicBool) -> io::Result<Option<ExitStatus>
             let _ = kill_process(id, Signal::KILL);
             return child.wait().map(Some);
         }
-        descendants::reap_ended(id);
         if wait(
             &handle,
             until.is_none().then_some(&stdin),

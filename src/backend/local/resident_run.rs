@@ -132,7 +132,8 @@ fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Star
     let command = match params.command {
         Command::Argv(words) => WireCommand::Argv(words.into_iter().map(ByteString::into_bytes).collect()),
         Command::Shell(text) => WireCommand::Shell {
-            shell: Vec::new(),
+            // The one that was declared: the resident looks further for a shell than this backend does.
+            shell: ground.shell.map_or_else(Vec::new, |shell| shell.name.into()),
             text: text.into_bytes(),
         },
     };

@@ -73,7 +73,7 @@ impl ManifestAdapter {
         };
         let mut child = match run::start(&words, stdin) {
             Ok(child) => child,
-            Err(error) => return Ok(run::not_started(&error).into()),
+            Err(error) => return run::not_started(&error).map(Finished::from),
         };
         let _kept = child.id().map(|group| self.keeper.kill_group(group));
         execution.output.started().await;
