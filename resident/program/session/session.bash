@@ -23,7 +23,7 @@ __herm_save() {
     if [[ $PWD != "$__herm_began" ]]; then __herm_cwd=$PWD; fi
     builtin printf %s "$__herm_cwd" > "$__herm_new.cwd"
     {
-        for __herm_name in $(builtin compgen -e); do
+        for __herm_name in $(\builtin compgen -e); do
             case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) continue ;; esac
             __herm_value=${!__herm_name}
             if [[ ${__herm_before[$__herm_name]+x} && ${__herm_before[$__herm_name]} == "$__herm_value" ]]; then
@@ -37,10 +37,10 @@ __herm_save() {
             [[ ${!__herm_name+x} ]] || builtin printf '__herm_unset %s\n' "$__herm_name"
         done
         if [[ $__herm_kind == shell ]]; then
-            for __herm_name in $(builtin compgen -A function); do
+            for __herm_name in $(\builtin compgen -A function); do
                 case $__herm_name in __herm_* | trap) continue ;; esac
                 builtin declare -f -- "$__herm_name"
-                [[ $(builtin declare -Fp -- "$__herm_name") != 'declare -fx '* ]] || builtin printf 'builtin export -f -- %q\n' "$__herm_name"
+                [[ $(\builtin declare -Fp -- "$__herm_name") != 'declare -fx '* ]] || builtin printf 'builtin export -f -- %q\n' "$__herm_name"
             done
             # Last: they must not change how the lines above are read.
             builtin alias -p
@@ -55,14 +55,14 @@ __herm_first=$'{ __herm_save $?; } 2>/dev/null\n'
 trap() {
     if [[ $# == 0 || $1 == -p ]]; then
         builtin local __herm_shown
-        __herm_shown=$(builtin trap "$@")
+        __herm_shown=$(\builtin trap "$@")
         __herm_shown=${__herm_shown//"$__herm_first"/}
         [[ -z $__herm_shown ]] || builtin printf '%s\n' "$__herm_shown"
         builtin return 0
     fi
     builtin trap "$@"
     builtin local __herm_status=$? __herm_words
-    builtin eval "__herm_words=($(builtin trap -p EXIT))"
+    builtin eval "__herm_words=($(\builtin trap -p EXIT))"
     if [[ ${__herm_words[2]-} != "$__herm_first"* ]]; then
         builtin trap -- "$__herm_first${__herm_words[2]-}" EXIT
     fi
