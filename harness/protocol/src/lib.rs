@@ -23,6 +23,7 @@ pub mod remove_tree;
 pub mod sandbox;
 pub mod schema;
 mod server;
+pub mod session;
 pub mod transcript;
 
 pub use adapter::{Adapter, ExecControl, ExecInput, ExecOutput, Execution, Finished, Interrupt, Progress};

@@ -142,10 +142,14 @@ fn about(contract: &Contract, need: &Need) -> String {
             .capabilities
             .get(name)
             .map(|explained| format!("not declared: {explained}")),
-        Need::Choice(name, variant) => catalogue
-            .choices
-            .get(name)
-            .and_then(|choice| choice.values.get(variant).cloned()),
+        Need::Choice(name, variants) => catalogue.choices.get(name).map(|choice| {
+            let told: Vec<&str> = variants
+                .iter()
+                .filter_map(|variant| choice.values.get(variant))
+                .map(|told| told.trim_end_matches('.'))
+                .collect();
+            told.join("; or: ")
+        }),
     };
     explained.map_or_else(String::new, |explained| {
         format!(" ({})", escaped(explained.trim_end_matches('.')))

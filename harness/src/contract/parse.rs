@@ -150,21 +150,25 @@ fn check_need(need: &Need, catalogue: &Catalogue, report: &mut impl FnMut(String
                 ));
             }
         }
-        Need::Choice(name, variant) => match catalogue.choices.get(name) {
+        Need::Choice(name, variants) => match catalogue.choices.get(name) {
             None => {
                 report(format!(
                     "needs the unknown choice {name:?}{}",
                     hint(name, catalogue.choices.keys().map(String::as_str))
                 ));
             }
-            Some(choice) if !choice.values.contains_key(variant) => {
-                let known: Vec<_> = choice.values.keys().map(String::as_str).collect();
-                report(format!(
-                    "needs the unknown variant {variant:?} of {name}; it has {}",
-                    known.join(", ")
-                ));
+            Some(choice) => {
+                let unknown = variants
+                    .iter()
+                    .filter(|variant| !choice.values.contains_key(*variant));
+                for variant in unknown {
+                    let known: Vec<_> = choice.values.keys().map(String::as_str).collect();
+                    report(format!(
+                        "needs the unknown variant {variant:?} of {name}; it has {}",
+                        known.join(", ")
+                    ));
+                }
             }
-            Some(_) => {}
         },
     }
 }

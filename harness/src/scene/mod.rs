@@ -88,6 +88,8 @@ pub(crate) struct Notes {
     pub(crate) mark: Option<ByteString>,
     /// The id of a sandbox, or a name, that an error should tell.
     pub(crate) name: Option<String>,
+    /// The session in question.
+    pub(crate) session: Option<String>,
     /// What the backend said of itself, or what a call gave, for the next step.
     pub(crate) value: Option<serde_json::Value>,
     /// The key of the scenario's sandbox.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     contract::{cap, error, event, proto},
-    exec::{args, cancel, cwd, env, exit, flow, out, race, shell, stdin, stream, timeout},
+    exec::{args, cancel, cwd, env, exit, flow, out, race, shell, stdin, stream, timeout, user},
     files::file,
     general,
     lifecycle::{attach, close, leak, leave_beat, open, preflight, stale},
@@ -28,6 +28,8 @@ pub(super) fn register(steps: &mut StepList) {
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
+                    "has removed the directory that commands start in" => cwd::remove_first(scene).await,
+                    "was run in a directory that does not exist" => cwd::run_nowhere(scene).await,
                     other => cancel::start(scene, other).await,
                 }
             })
@@ -138,12 +140,16 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
         "abandoned by its reader" => exit::lose_reader(scene).await,
         "cancelled as soon as it is asked for" => cancel::cancel_early(scene).await,
         "run under the name of one that runs" => race::run_under_used_name(scene).await,
+        "run as a user that does not exist" => user::run_as_unknown(scene).await,
         "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
         other => Err(unknown(other, "done with a command")),
     }
 }
 
 async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
+    if let Some(name) = which.strip_prefix("is given a variable with ") {
+        return env::give_program(scene, name).await;
+    }
     if let Some(kind) = which.strip_prefix("is given arguments of ") {
         return args::run_with(scene, kind).await;
     }
@@ -154,8 +160,8 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,
+        "in this directory lists its variables" | "lists its variables" => cwd::list_variables(scene).await,
         "whose name a shell would take apart is run" => args::run_by_a_hostile_name(scene).await,
-        "in this directory lists its variables" => cwd::list_variables(scene).await,
         other => Err(unknown(other, "done by a program")),
     }
 }
@@ -178,6 +184,7 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
             cwd::printed(scene, what).await
         }
         "not" => env::is_not_set(scene),
+        "among the variables that it sees" => env::is_listed(scene),
         "listed as running" => open::listed_as_running(scene).await,
         "not listed" => open::not_listed(scene).await,
         "the same sandbox, found again" => attach::same(scene),

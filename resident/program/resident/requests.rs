@@ -33,11 +33,21 @@ impl Resident {
                 self.go_on_with_shutdown();
             }
             Request::EndSession { call, name } => {
-                self.sessions.end(&name);
+                self.end_session(&name);
                 self.send(connection, &Reply::Done { call });
             }
             Request::List { call, after, most } => self.list(connection, call, after, most),
             request => self.answer_about_job(connection, &request),
+        }
+    }
+
+    /// Forgets a session. What commands of it that still run would leave is not its state any more.
+    fn end_session(&mut self, name: &str) {
+        self.sessions.end(name);
+        for job in self.jobs.values_mut() {
+            if let Some(session) = job.session.as_mut().filter(|session| session.is_of(name)) {
+                session.leave_nothing();
+            }
         }
     }
 

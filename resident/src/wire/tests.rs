@@ -70,9 +70,13 @@ impl Random {
             attach: self.flag().then(|| self.next()),
             spool_bytes: self.next(),
             spool_full: [SpoolFull::Block, SpoolFull::DropOldest][self.below(2)],
-            session: self
-                .flag()
-                .then(|| (self.text(), [StateKept::CwdEnv, StateKept::Shell][self.below(2)])),
+            session: self.flag().then(|| Session {
+                name: self.text(),
+                kept: [StateKept::CwdEnv, StateKept::Shell][self.below(2)],
+                cwd: self.flag().then(|| self.bytes(40)),
+                own: (0..self.below(3)).map(|_| self.bytes(9)).collect(),
+                leaves: self.flag(),
+            }),
             umask: self.flag().then(|| self.call()),
             keep: self.flag(),
             ..Start::new(self.array(), command)

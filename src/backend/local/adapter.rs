@@ -21,6 +21,7 @@ use herm_protocol::{
     sandbox::{
         CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxState,
     },
+    session::SessionRef,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -366,6 +367,13 @@ impl Adapter for LocalBackend {
         let sandbox = self.sandbox(&params.sandbox)?;
         let resident = &residence_of(&sandbox, "job.forget")?.resident;
         resident.forget_job(&sandbox.id, job_number(&params.job)?).await
+    }
+
+    async fn close_session(&self, params: SessionRef) -> Result<(), Error> {
+        check::session(&params.session, self.0.mode)?;
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "session.close")?.resident;
+        resident.close_session(&sandbox.id, &params.session).await
     }
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {

@@ -11,6 +11,9 @@ use super::Mode;
 /// The longest argument or variable that the system takes, in bytes with its final NUL: 32 pages (execve(2)).
 pub(super) const LONGEST_STRING: usize = 128 * 1024;
 
+/// The longest name of a session, in bytes.
+const LONGEST_SESSION: usize = 256;
+
 /// Checks a command.
 ///
 /// # Errors
@@ -25,6 +28,14 @@ pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
     if params.detach && mode == Mode::Native {
         return Err(Error::unsupported("detach"));
     }
+    if let Some(name) = &params.session {
+        session(name, mode)?;
+        if let Command::Argv(_) = params.command {
+            let problem =
+                "is the state of a shell, and an argument list has none; send text, or leave it out";
+            return Err(Error::invalid_argument("session", problem));
+        }
+    }
     match &params.command {
         Command::Argv(arguments) => argument_list(arguments)?,
         Command::Shell(text) => no_nul("command.shell", text)?,
@@ -33,6 +44,24 @@ pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
         path("cwd", cwd)?;
     }
     variables("env", &params.env)
+}
+
+/// Checks the name of a session.
+///
+/// # Errors
+/// Native mode has no sessions; an invalid argument says what a name is.
+pub(super) fn session(name: &str, mode: Mode) -> Result<(), Error> {
+    if mode == Mode::Native {
+        return Err(Error::unsupported("session"));
+    }
+    if name.is_empty() || name.len() > LONGEST_SESSION {
+        let problem = format!(
+            "has {} bytes; the name of a session has 1 to {LONGEST_SESSION}",
+            name.len()
+        );
+        return Err(Error::invalid_argument("session", problem));
+    }
+    Ok(())
 }
 
 fn argument_list(arguments: &[ByteString]) -> Result<(), Error> {
@@ -210,6 +239,26 @@ mod tests {
         assert_eq!(command(&params, Mode::Native), Ok(()));
         params.detach = true;
         assert_eq!(command(&params, Mode::Resident), Ok(()));
+    }
+
+    #[test]
+    fn a_session_has_a_name_and_a_shell() {
+        let refused = |name: &str, text: Command, mode| {
+            let mut params = RunParams::new("s", "e", text);
+            params.session = Some(name.into());
+            command(&params, mode).err().map(|error| error.kind())
+        };
+        let text = || Command::Shell("true".into());
+        let long = "x".repeat(257);
+        assert_eq!(refused("a b", text(), Mode::Resident), None);
+        assert_eq!(refused(&long[1..], text(), Mode::Resident), None);
+        assert_eq!(refused("a", text(), Mode::Native), Some(ErrorKind::Unsupported));
+        for (name, command) in [("", text()), (&long, text()), ("a", argv(&["true"]))] {
+            assert_eq!(
+                refused(name, command, Mode::Resident),
+                Some(ErrorKind::InvalidArgument)
+            );
+        }
     }
 
     #[test]

@@ -36,6 +36,7 @@ const OF_RESIDENT: &[&str] = &[
     "jobs",
     "persist_files",
     "persist_processes",
+    "sessions",
     "survive_client",
 ];
 
@@ -46,7 +47,6 @@ const CHOICES: &[(&str, &str)] = &[
     ("overwrite", "replace"),
     ("relative_path", "workdir"),
     ("remove_missing", "error"),
-    ("state", "none"),
     ("stream_bytes", "exact"),
     // A deadline of 0 is none.
     ("zero_timeout", "none"),
@@ -63,8 +63,13 @@ pub fn declaration(shell: &str, how: Mode, streams: Streams) -> Initialized {
         Streams::Apart => &["streams_apart"],
         Streams::Merged => &[],
     };
+    let state = match (how, shell) {
+        (Mode::Native, _) => "none",
+        (Mode::Resident, "bash") => "shell",
+        (Mode::Resident, _) => "cwd_env",
+    };
     let choices = CHOICES.iter().chain(choices).copied();
-    let choices = choices.chain([("shell", shell), ("streams", streams.name())]);
+    let choices = choices.chain([("shell", shell), ("state", state), ("streams", streams.name())]);
     let mut capabilities: Vec<String> = CAPABILITIES
         .iter()
         .chain(more)

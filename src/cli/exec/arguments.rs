@@ -41,6 +41,10 @@ pub(in crate::cli) struct Arguments {
     /// Do not wait: print the id of a job, which `herm jobs` tells more of
     #[arg(long, requires = "key", conflicts_with = "json")]
     pub(super) detach: bool,
+    /// Start from the state that the last command of this session left, and leave it for the next: the directory, exported
+    /// variables, functions and aliases
+    #[arg(long, value_name = "NAME", requires = "key", conflicts_with = "program")]
+    pub(super) session: Option<String>,
     /// The directory that it starts in [default: what terminal.cwd of the configuration says; else with --key the sandbox's
     /// own, otherwise the current one]
     #[arg(long, value_name = "DIR")]

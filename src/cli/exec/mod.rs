@@ -193,6 +193,7 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
         }
     }
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
+    params.session.clone_from(&arguments.session);
     params.cwd = cwd.map(|cwd| cwd.as_path().into());
     let configured = || place.config.timeout().filter(|_| !arguments.detach);
     params.timeout_ms = arguments

@@ -11,12 +11,14 @@ mod job;
 mod memory;
 pub(super) mod out;
 pub(super) mod race;
+mod session;
 pub(super) mod shell;
 mod shell_text;
 pub(super) mod stdin;
 pub(super) mod stream;
 pub(super) mod timeout;
 mod together;
+pub(super) mod user;
 
 pub(crate) use together::Expected;
 
@@ -30,6 +32,8 @@ pub(super) fn register(steps: &mut StepList) {
     env::register(steps);
     cwd::register(steps);
     timeout::register(steps);
+    user::register(steps);
+    session::register(steps);
     job::register(steps);
     flow::register(steps);
     out::register(steps);

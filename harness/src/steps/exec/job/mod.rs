@@ -52,7 +52,12 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(leave_beat(scene))
         })
         .when("a job {words}", |scene, arguments| {
-            Box::pin(async move { begin::start(scene, arguments.words(0)?).await })
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "lists its variables" => list_variables(scene).await,
+                    what => begin::start(scene, what).await,
+                }
+            })
         })
         .when("{int} jobs {words}", |scene, arguments| {
             Box::pin(async move { many::start(scene, arguments.int(0)?, arguments.words(1)?).await })
@@ -69,6 +74,14 @@ pub(super) fn register(steps: &mut StepList) {
         .then("each job is told as it ended", |scene, _| {
             Box::pin(many::each_as_it_ended(scene))
         });
+}
+
+/// Runs a job that lists its variables, and keeps what it has printed.
+async fn list_variables(scene: &mut Scene) -> StepResult {
+    begin::start(scene, "lists its variables").await?;
+    over(scene).await?;
+    scene.notes.content = Some(output::from_the_beginning(scene).await?);
+    Ok(())
 }
 
 async fn do_to_job(scene: &mut Scene, what: &str) -> StepResult {

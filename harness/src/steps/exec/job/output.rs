@@ -71,6 +71,11 @@ async fn read_from(
     }
 }
 
+/// What there is by now, as far as one reading gives it.
+pub(super) async fn from_the_beginning(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
+    Ok(read(scene, 0, None).await?.data.into_bytes())
+}
+
 pub(super) async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
     for from in 0..=WORDS.len() {
         let expected = &WORDS.as_bytes()[from..];
