@@ -23,22 +23,40 @@ const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 /// Type of the program header that names a dynamic loader (ELF specification, `PT_INTERP`).
 const INTERPRETER: u32 = 3;
 
+/// The variable that says for which architectures it is built, with commas between them; a warning tells of each that is
+/// not to be had. Without it, it is built for the own one, and for a release for every one that it can be built for.
+const ASKED: &str = "HERM_RESIDENT_ARCHITECTURES";
+
 fn main() {
-    for source in ["build.rs", "program", "src/wire"] {
+    for source in ["build.rs", "program", "src/memory_limit.rs", "src/wire"] {
         println!("cargo::rerun-if-changed={source}");
     }
+    println!("cargo::rerun-if-env-changed={ASKED}");
     let directory = PathBuf::from(variable("OUT_DIR"));
-    let target = variable("TARGET").to_string_lossy().into_owned();
     let own = variable("CARGO_CFG_TARGET_ARCH").to_string_lossy().into_owned();
+    let is_release = variable("PROFILE") == "release";
+    let asked = asked();
+    for name in asked.iter().flatten() {
+        if !ARCHITECTURES.contains(&name.as_str()) {
+            println!(
+                "cargo::error={ASKED} names {name:?}; there is {}",
+                ARCHITECTURES.join(", ")
+            );
+        }
+    }
     let mut table = String::from("&[\n");
     for architecture in ARCHITECTURES {
-        let built = build(architecture, &target, architecture == own, &directory);
-        match built {
+        let is_asked = asked
+            .as_ref()
+            .map(|names| names.iter().any(|name| name == architecture));
+        if !is_asked.unwrap_or(architecture == own || is_release) {
+            continue;
+        }
+        match build(architecture, &directory) {
             Ok(program) => embed(&mut table, architecture, &program),
-            Err(problem) if architecture == own => println!(
-                "cargo::warning=the resident cannot be built for {architecture}, so none is embedded: {problem}; \
-                 install the static C library, or set HERM_RESIDENT at run time"
-            ),
+            Err(problem) if is_asked == Some(true) || architecture == own => {
+                println!("cargo::warning={}", warning(architecture, &problem));
+            }
             // Another architecture than the own one is an extra.
             Err(_) => {}
         }
@@ -48,6 +66,22 @@ fn main() {
     if let Err(error) = fs::write(&path, table) {
         println!("cargo::error=failed to write {}: {error}", path.display());
     }
+}
+
+fn asked() -> Option<Vec<String>> {
+    let text = variable(ASKED).to_string_lossy().into_owned();
+    let names = text.split(',').map(|name| name.trim().to_owned());
+    let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+    (!names.is_empty()).then_some(names)
+}
+
+fn warning(architecture: &str, problem: &str) -> String {
+    let upper = architecture.to_uppercase();
+    format!(
+        "the resident cannot be built for {architecture}, so none is embedded for it: {problem}; install the standard library \
+         (rustup target add {architecture}-unknown-linux-gnu) with {architecture}-linux-gnu-gcc and its static C library, or \
+         {architecture}-unknown-linux-musl, which needs no more, or set HERM_RESIDENT_{upper} at run time"
+    )
 }
 
 fn variable(name: &str) -> OsString {
@@ -69,28 +103,55 @@ fn embed(table: &mut String, architecture: &str, program: &Path) {
     );
 }
 
-/// Builds the program for an architecture, with the first of its targets that works.
-fn build(architecture: &str, target: &str, is_own: bool, directory: &Path) -> Result<PathBuf, String> {
+/// Builds the program for an architecture, with the first of its targets and linkers that works.
+fn build(architecture: &str, directory: &Path) -> Result<PathBuf, String> {
+    let target = variable("TARGET").to_string_lossy().into_owned();
     let mut targets = [
         format!("{architecture}-unknown-linux-gnu"),
         format!("{architecture}-unknown-linux-musl"),
     ];
-    if is_own && target == targets[1] {
+    if target == targets[1] {
         targets.reverse();
     }
     let mut problem = String::new();
     for candidate in targets {
         let program = directory.join(format!("resident-{candidate}"));
-        match compile(&candidate, candidate == target, is_own, &program) {
-            Ok(()) => return Ok(program),
-            Err(why) if problem.is_empty() => problem = why,
-            Err(_) => {}
+        for linker in linkers(architecture, &candidate, candidate == target) {
+            match compile(&candidate, &linker, &program) {
+                Ok(()) => return Ok(program),
+                Err(why) if problem.is_empty() => problem = why,
+                Err(_) => {}
+            }
         }
     }
     Err(problem)
 }
 
-fn compile(candidate: &str, is_target: bool, is_own: bool, program: &Path) -> Result<(), String> {
+/// What links for a target, the best first. Each is what the compiler is told of it.
+fn linkers(architecture: &str, candidate: &str, is_target: bool) -> Vec<Vec<OsString>> {
+    let chosen = |linker: &OsString| !linker.is_empty();
+    let named = |linker: OsString| vec!["-C".into(), joined("linker=", &linker)];
+    let upper = candidate.to_uppercase().replace('-', "_");
+    let own_variable = variable(&format!("CARGO_TARGET_{upper}_LINKER"));
+    let mut all: Vec<_> = Some(own_variable).filter(chosen).map(named).into_iter().collect();
+    if is_target {
+        all.extend(Some(variable("RUSTC_LINKER")).filter(chosen).map(named));
+    }
+    let host = variable("HOST").to_string_lossy().into_owned();
+    if host.split('-').next() == Some(architecture) {
+        // What the compiler takes when it is told nothing links for its own machine, and for no other.
+        all.push(Vec::new());
+    } else if candidate.ends_with("gnu") {
+        all.push(named(format!("{architecture}-linux-gnu-gcc").into()));
+    } else {
+        // This target comes with its C library, and the compiler with a linker.
+        let own = ["-C", "linker=rust-lld", "-C", "link-self-contained=yes"];
+        all.push(own.map(OsString::from).into());
+    }
+    all
+}
+
+fn compile(candidate: &str, linker: &[OsString], program: &Path) -> Result<(), String> {
     let rustc = variable("RUSTC");
     let library = Command::new(&rustc)
         .args(["--print", "target-libdir", "--target", candidate])
@@ -132,17 +193,9 @@ fn compile(candidate: &str, is_target: bool, is_own: bool, program: &Path) -> Re
             "relocation-model=static",
         ])
         .arg(format!("--remap-path-prefix={}=herm-resident", root.display()))
+        .args(linker)
         .arg("-o")
         .arg(program);
-    let linker = variable("RUSTC_LINKER");
-    if is_target && !linker.is_empty() {
-        command.arg("-C").arg(joined("linker=", &linker));
-    } else if !is_own {
-        let architecture = candidate.split('-').next().unwrap_or_default();
-        command
-            .arg("-C")
-            .arg(format!("linker={architecture}-linux-gnu-gcc"));
-    }
     let output = command
         .output()
         .map_err(|error| format!("failed to run {}: {error}", rustc.display()))?;

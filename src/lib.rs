@@ -2,5 +2,6 @@
 
 pub mod backend;
 pub mod caller;
+pub mod config;
 pub mod files;
 pub mod resident;

@@ -13,9 +13,13 @@ use assert_cmd::assert::Assert;
 use predicates::{prelude::*, str::contains};
 use serde_json::Value;
 
+/// Nobody's settings have a say in tests.
+const NO_SETTINGS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/no-settings");
+
 fn herm(arguments: &[&str]) -> assert_cmd::Command {
     let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_herm"));
     command.args(arguments).timeout(Duration::from_secs(10));
+    command.env("HERMES_HOME", NO_SETTINGS);
     command
 }
 
@@ -26,6 +30,7 @@ fn exec(arguments: &[&str]) -> Assert {
 /// `herm exec` with pipes for its streams.
 fn start(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_herm"))
+        .env("HERMES_HOME", NO_SETTINGS)
         .arg("exec")
         .args(arguments)
         .stdin(Stdio::piped())
@@ -192,7 +197,10 @@ fn a_command_line_that_cannot_be_used_is_2() {
         (&["exec", "-c", "true", "--", "true"], "cannot be used with"),
         (&["exec", "--timeout", "5", "-c", "true"], "500ms or 5s"),
         (&["exec", "--env", "A", "-c", "true"], "no name and value"),
-        (&["exec", "--backend", "moon", "-c", "true"], "there is: local"),
+        (
+            &["exec", "--backend", "moon", "-c", "true"],
+            "it is one of: local, docker",
+        ),
         (&["exec", "--", ""], "command.argv[0]"),
         (&["adapter", "--backend", "moon"], "there is: local"),
         (
@@ -243,6 +251,7 @@ fn signals_end_the_command_with_its_group() {
 fn a_kill_of_herm_itself_ends_the_command_and_leaves_nothing() {
     let scratch = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .env("HERMES_HOME", NO_SETTINGS)
         .args(["exec", "-c", "trap '' TERM HUP; sleep 60 & echo $!; wait"])
         .env("TMPDIR", scratch.path())
         .stdout(Stdio::piped())
@@ -307,6 +316,7 @@ fn streams_that_do_not_block_lose_nothing() {
     let (mut output, written) = std::io::pipe().unwrap();
     let data: Vec<u8> = (0..=255).cycle().take(1_000_000).collect();
     let mut child = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .env("HERMES_HOME", NO_SETTINGS)
         .args(["exec", "--", "cat"])
         .stdin(not_blocking(&input))
         .stdout(not_blocking(&written))
@@ -330,6 +340,7 @@ fn streams_that_do_not_block_lose_nothing() {
 fn an_adapter_whose_input_does_not_block_waits_for_it() {
     let (input, feed) = std::io::pipe().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .env("HERMES_HOME", NO_SETTINGS)
         .args(["adapter", "--backend", "local"])
         .stdin(not_blocking(&input))
         .spawn()
@@ -344,6 +355,7 @@ fn an_adapter_whose_input_does_not_block_waits_for_it() {
 fn output_that_cannot_be_written_is_told_and_4() {
     for arguments in [&["exec", "--json", "-c", "true"][..], &["exec", "-c", "echo out"]] {
         let output = Command::new(env!("CARGO_BIN_EXE_herm"))
+            .env("HERMES_HOME", NO_SETTINGS)
             .args(arguments)
             .stdout(std::fs::File::options().write(true).open("/dev/full").unwrap())
             .stdin(Stdio::null())
@@ -360,6 +372,7 @@ fn output_that_cannot_be_written_is_told_and_4() {
         );
     }
     let status = Command::new(env!("CARGO_BIN_EXE_herm"))
+        .env("HERMES_HOME", NO_SETTINGS)
         .args(["exec", "-c", "echo err >&2"])
         .stdin(Stdio::null())
         .stderr(std::fs::File::options().write(true).open("/dev/full").unwrap())

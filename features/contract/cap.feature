@@ -38,6 +38,10 @@ Feature: CAP: what is declared works, and what is not is refused
     Examples:
       | option        |
       | tools         |
+    @needs:!sessions
+    Examples:
+      | option        |
+      | a session     |
 
   @id:CAP-004 @must @since:0.1 @profile:core @fresh @mutant:opens-without-what-was-asked
   Scenario Outline: A property of a sandbox that is not offered is refused, and no sandbox is made
@@ -93,6 +97,10 @@ Feature: CAP: what is declared works, and what is not is refused
     Examples:
       | do something        |
       | search files        |
+    @needs:!sessions
+    Examples:
+      | do something        |
+      | close a session     |
 
   @id:CAP-006 @must @since:0.1 @profile:core @needs:shell=bash @mutant:runs-another-shell
   Scenario: The shell that is declared is the shell that reads the text

@@ -59,7 +59,7 @@ Feature: CWD: a command runs where it was told to
     When a command in the relative directory "below" prints its working directory
     Then it is this directory
 
-  @id:CWD-007 @must @since:0.1 @profile:core @needs:state=none @mutant:directories-stick
+  @id:CWD-007 @must @since:0.1 @profile:core @mutant:directories-stick
   Scenario: A change of directory ends with its command
     Two jobs shared one environment, and the second ran in the first one's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
     Given an open sandbox
@@ -74,3 +74,42 @@ Feature: CWD: a command runs where it was told to
     And a directory named "told"
     When a program in this directory lists its variables
     Then PWD is this directory, or not set
+
+  @id:CWD-009 @should @since:0.1 @profile:core @fresh @mutant:commands-need-the-first-directory
+  Scenario: The directory that commands start in may be removed, and commands still run
+    A directory that was gone was checked for and refused, so that no command ran any more (https://github.com/anthropics/claude-code/issues/52747).
+    Given an open sandbox
+    And a command that has removed the directory that commands start in
+    When a command prints "alive"
+    Then the outcome is exited with code 0
+    And standard output is exactly "alive"
+
+  @id:CWD-010 @must @since:0.1 @profile:core @needs:cwd @mutant:stops-before-links
+  Scenario: A directory that is reached through a link is entered
+    A directory that was there only through a link was not entered (https://github.com/apptainer/singularity/issues/2778).
+    Given an open sandbox
+    When a command in a directory that a link leads to prints its working directory
+    Then it is this directory
+
+  @id:CWD-011 @must @since:0.1 @profile:core @needs:cwd @mutant:believes-in-directories @mutant:runs-somewhere-else
+  Scenario: A directory that was there before is looked at again
+    A worktree was removed in which commands had run before (https://github.com/anthropics/claude-code/issues/18236).
+    Given an open sandbox
+    When a command that leaves a mark is run in a directory that has been removed since
+    Then the outcome is set-up failed because the directory was not found
+    And the mark is not there
+
+  @id:CWD-012 @must @since:0.1 @profile:core @needs:cwd @mutant:bad-directories-stick
+  Scenario: A directory that was refused is not where the next command runs
+    A wrong directory was kept, and every command after it failed (https://github.com/NousResearch/hermes-agent/issues/90679).
+    Given an open sandbox
+    And a command that was run in a directory that does not exist
+    When a command prints its working directory
+    Then it is the directory that commands start in
+
+  @id:CWD-013 @must @since:0.1 @profile:core @needs:cwd,stream_bytes=exact @mutant:directories-as-text
+  Scenario: A directory's name is bytes
+    To a file system a name is bytes, whatever they mean (https://man7.org/linux/man-pages/man7/path_resolution.7.html).
+    Given an open sandbox
+    When a command in a directory whose name is not valid UTF-8 prints its working directory
+    Then it is this directory

@@ -66,3 +66,70 @@ Feature: ENV: a command sees the variables it was given, and no secrets
       | a name                     |
       | no name                    |
       | an equals sign in its name |
+
+  @id:ENV-007 @must @since:0.1 @profile:core @needs:env,stream_bytes=exact @mutant:variables-as-text
+  Scenario: A value is bytes
+    The environment is a list of strings of bytes, and no text (https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap08.html).
+    Given an open sandbox
+    When a command with a variable that holds bytes that are not valid UTF-8 prints it
+    Then standard output is that value
+
+  @id:ENV-008 @must @since:0.1 @profile:core @needs:env,argv @mutant:drops-names-that-no-shell-holds
+  Scenario Outline: A name that no shell can hold reaches a program
+    Names with brackets in them made every later command fail (https://github.com/unixwin/niubash/issues/102).
+    Given an open sandbox
+    When a program is given a variable with <a name>
+    Then it is among the variables that it sees
+    And the sandbox still runs commands
+
+    Examples:
+      | a name                 |
+      | a dot in its name      |
+      | a dash in its name     |
+      | brackets in its name   |
+      | a digit before its name |
+
+  @id:ENV-009 @must @since:0.1 @profile:core @needs:env @mutant:runs-what-looks-like-a-function
+  Scenario: A value that looks like a function is not run
+    A shell ran what stood behind such a function in a variable (https://nvd.nist.gov/vuln/detail/CVE-2014-6271).
+    Given an open sandbox
+    When a command with a variable that holds what a shell once took for a function prints it
+    Then standard output is that value
+
+  @id:ENV-010 @must @since:0.1 @profile:core @needs:env,concurrency @mutant:commands-share-variables
+  Scenario: Commands at the same time see each their own variable
+    Parallel calls wrote and read one file of variables, and a reader saw those of another (https://github.com/NousResearch/hermes-agent/issues/38249).
+    Given an open sandbox
+    When 8 commands that print their own variable run at the same time
+    Then each has received its own number and nothing else
+
+  @id:ENV-011 @must @since:0.1 @profile:core @needs:argv @mutant:leaks-the-environment-to-programs
+  Scenario Outline: A program that no shell starts sees no secrets either
+    Of all the places that start something, one passed the whole environment on (https://github.com/NousResearch/hermes-agent/pull/56202).
+    Given an open sandbox
+    When a program lists its variables
+    Then the secret that the backend was started with as <a name> is not among them
+
+    Examples:
+      | a name                |
+      | OPENAI_API_KEY        |
+      | HARMLESS_LOOKING_NAME |
+
+  @id:ENV-012 @must @since:0.1 @profile:jobs @needs:jobs @mutant:leaks-the-environment-to-jobs
+  Scenario Outline: A job sees no secrets either
+    Keys of the agent were inherited by what it started, in the foreground and in the background (https://github.com/NousResearch/hermes-agent/pull/1157).
+    Given an open sandbox
+    When a job lists its variables
+    Then the secret that the backend was started with as <a name> is not among them
+
+    Examples:
+      | a name                |
+      | AWS_SECRET_ACCESS_KEY |
+      | HARMLESS_LOOKING_NAME |
+
+  @id:ENV-013 @must @since:0.1 @profile:core @needs:env @mutant:drops-empty-variables
+  Scenario: A variable that is given as empty is set
+    To a program, a variable without a value and no variable are two things (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html).
+    Given an open sandbox
+    When a command with the variable "HERM_EMPTY" set to "" asks whether it is set
+    Then standard output is exactly "set\n"

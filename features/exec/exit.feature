@@ -106,3 +106,19 @@ Feature: EXIT: how a command ended is told as it was
     When a command that leaves a mark is abandoned by its reader
     Then standard output is exactly "y\n"
     And the mark is not there
+
+  @id:EXIT-012 @must @since:0.1 @profile:core @mutant:every-kill-is-lack-of-memory
+  Scenario: A command that was killed is not told as out of memory for it
+    Kills for lack of memory and other kills have the same number, and only the engine's own flag tells them apart (https://github.com/google/gvisor/pull/14679).
+    Given an open sandbox
+    When a command ends itself with signal 9
+    Then the outcome is not told as a lack of memory
+
+  @id:EXIT-013 @should @since:0.1 @profile:core @mutant:never-tells-a-lack-of-memory
+  Scenario: A command that was killed for lack of memory is told so
+    A kill for lack of memory was recorded as success (https://github.com/vm0-ai/vm0/issues/33855).
+    Given a world with little memory
+    And an open sandbox
+    When a command uses more memory than there is
+    Then the outcome is ended by a signal, for lack of memory
+    And the sandbox still runs commands

@@ -65,3 +65,106 @@ Feature: JOB: work that outlives its command
     And the job is over
     Then the beat has stopped
     And the job is told as timed out
+
+  @id:JOB-009 @must @since:0.1 @profile:jobs @needs:jobs @mutant:looks-every-four-seconds
+  Scenario: Waiting for a job takes no longer than was asked
+    A call that waited for a command of minutes outlived every limit that its caller had set (https://github.com/NousResearch/hermes-agent/issues/96129).
+    Given an open sandbox
+    When a job keeps a beat
+    Then the job is waited for no longer than was asked
+    And the beat goes on
+
+  @id:JOB-010 @must @since:0.1 @profile:jobs @needs:jobs,kill_scope=tree @mutant:kills-only-the-group-of-a-job
+  Scenario: Killing a job ends what has left its process group
+    Descendants that had made themselves a session of their own survived the kill (https://github.com/NousResearch/hermes-agent/pull/94187).
+    Given an open sandbox
+    When a job starts a worker in a session of its own that keeps a beat
+    And the job is killed
+    Then the beat has stopped
+
+  @id:JOB-011 @must @since:0.1 @profile:jobs @needs:jobs @mutant:knows-every-job
+  Scenario Outline: A job that never was is told to be unknown
+    A process that was asked for by an id that nobody had was looked for without an end (https://github.com/NousResearch/hermes-agent/issues/17327).
+    Given an open sandbox
+    When an unknown job is <asked about>
+    Then the call is refused because the job is not there
+
+    Examples:
+      | asked about |
+      | read        |
+      | waited for  |
+      | killed      |
+      | forgotten   |
+
+  @id:JOB-012 @must @since:0.1 @profile:jobs @needs:jobs @mutant:deaths-are-exits-of-jobs
+  Scenario: A job that another process has killed is told as ended by that signal
+    A status that was lost became an exit code, and work that had been killed was taken for work that had failed (https://github.com/apache/airflow/pull/72910).
+    Given an open sandbox
+    When a job tells its number and waits
+    And the job is killed by another command
+    Then the job is told as ended by a signal
+
+  @id:JOB-013 @must @since:0.1 @profile:jobs @needs:jobs @mutant:end-of-output-is-the-end-of-a-job
+  Scenario Outline: A job that lets go of its output runs until it ends
+    A process whose output went to files was told as exited, without a code, while it ran (https://github.com/NousResearch/hermes-agent/issues/86416), and
+    one that closed its output early became a zombie whose code nobody learned (https://github.com/NousResearch/hermes-agent/pull/111464).
+    Given an open sandbox
+    When a job <lets go of its output> and exits on a sign
+    Then the job is told to run, for as long as it does
+    When the job is told to go on
+    Then the job is told as exited with its code, also in the list
+
+    Examples:
+      | lets go of its output       |
+      | sends its output to a file  |
+      | closes its output           |
+
+  @id:JOB-014 @must @since:0.1 @profile:jobs @needs:jobs @mutant:misses-quick-ends
+  Scenario: Jobs that end at once are told to have ended
+    A command that ended within milliseconds was shown as running for minutes (https://github.com/NousResearch/hermes-agent/issues/17327).
+    Given an open sandbox
+    When 20 jobs end at once, without a word
+    Then each job is told as it ended
+
+  @id:JOB-015 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:lists-fifty-jobs
+  Scenario: Sixty-four jobs at once are told apart
+    A registry of bounded size lost track of processes that went on (https://github.com/NousResearch/hermes-agent/issues/31980).
+    Given an open sandbox
+    When 64 jobs run at the same time, each with words and a code of its own
+    Then each job is told as it ended
+
+  @id:JOB-016 @must @since:0.1 @profile:jobs @needs:jobs @mutant:a-late-kill-rewrites-the-past
+  Scenario: Killing a job that is over changes nothing
+    A number that had been given to another process by then must not be signalled, and what has ended keeps its outcome (https://github.com/NousResearch/hermes-agent/issues/115697).
+    Given an open sandbox
+    When a job prints three lines and exits with a code
+    And the job is over and killed
+    Then the job is told as exited with its code, also in the list
+
+  @id:JOB-017 @must @since:0.1 @profile:jobs @needs:jobs @mutant:forgets-what-runs
+  Scenario: A job that runs is not forgotten
+    Processes whose records were gone went on, and nobody could find them any more (https://github.com/apptainer/singularity/issues/1233).
+    Given an open sandbox
+    When a job keeps a beat
+    And the job is forgotten while it runs
+    Then the call is refused as an invalid argument
+    When the job is killed
+    Then the beat has stopped
+    And the job is told as cancelled
+
+  @id:JOB-018 @must @since:0.1 @profile:jobs @needs:jobs @mutant:tells-the-past-again-beyond-the-end
+  Scenario: Beyond the end of a job's output there is nothing
+    A reader that came back with a cursor of its own was given once more what it had (https://github.com/NousResearch/hermes-agent/issues/65298).
+    Given an open sandbox
+    When a job prints three lines and exits with a code
+    And the job is over
+    Then the job gives nothing from beyond its end
+
+  @id:JOB-019 @must @since:0.1 @profile:jobs @needs:jobs,spool_full=block @mutant:a-full-job-stays-full @mutant:drops-what-nobody-reads
+  Scenario: A job that writes more than is kept for it waits, and goes on when it is read
+    A command stopped for good as soon as nobody took its output (https://github.com/modal-labs/modal-client/pull/2416), and where nothing stopped it, what it wrote
+    filled tens of gigabytes (https://github.com/Gitlawb/zero/pull/353).
+    Given an open sandbox
+    When a job writes more than is kept for it
+    Then the job goes on whenever it is read, and loses nothing
+    And the job is told as exited with its code, also in the list

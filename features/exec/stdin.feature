@@ -58,3 +58,32 @@ Feature: STDIN: a command reads what it was given, and then the end
     Given an open sandbox
     When a command that has closed its input is fed "late\n" until it is told
     Then the feeding was told as unread
+
+  @id:STDIN-007 @must @since:0.1 @profile:core @needs:stdin_stream @mutant:drops-a-piece-of-much-input
+  Scenario: Much input of any bytes arrives whole, piece by piece
+    What was fed at the end of much input was dropped on its way (https://github.com/Eugeny/russh/issues/213).
+    Given an open sandbox
+    When a command is fed 32 MiB of any bytes
+    Then the outcome is exited with code 0
+    And it was told the digest of all that it was fed
+
+  @id:STDIN-008 @must @since:0.1 @profile:core @needs:stdin_stream,concurrency @mutant:takes-any-amount-of-input
+  Scenario: Who feeds a command that does not read is held back
+    One message of 50 MiB exhausted the memory of a sandbox of 128 MiB (https://github.com/UKGovernmentBEIS/inspect_k8s_sandbox/pull/217).
+    Given an open sandbox
+    When a command that does not read yet is fed until its caller is held back
+    Then it reads all that it was fed
+
+  @id:STDIN-009 @must @since:0.1 @profile:core @needs:stdin_stream @mutant:waits-for-the-end-of-input
+  Scenario: A command whose input is held open ends when it ends
+    A client hung after a complete answer because its input was still open (https://github.com/NVIDIA/OpenShell/issues/828).
+    Given an open sandbox
+    When a command that reads one line and exits with code 3 is fed "enough\n"
+    Then the command is answered as exited with code 3
+
+  @id:STDIN-010 @must @since:0.1 @profile:core @needs:concurrency @mutant:commands-read-what-is-the-backends
+  Scenario: What a command reads is nothing that was meant for the backend
+    Commands inherited the channel of the backend's own orders, and ate what came next (https://github.com/cloudflare/sandbox-sdk/pull/141).
+    Given an open sandbox
+    When 8 commands that read their input to its end run at the same time
+    Then each has received its own number and nothing else

@@ -68,3 +68,11 @@ Feature: STREAM: output arrives as it was written
     Given an open sandbox
     When 8 commands that print their own number run at the same time
     Then each has received its own number and nothing else
+
+  @id:STREAM-009 @must @since:0.1 @profile:core @needs:streams=merged @mutant:errors-behind-output
+  Scenario: Merged, output and errors arrive as one, in the order of writing
+    Where both streams were put behind each other, nobody could tell which error came of what (https://github.com/daytonaio/daytona/issues/5144).
+    Given an open sandbox
+    When a command writes a hundred lines, in turns as output and as errors
+    Then standard output is all that was printed
+    And standard error is empty

@@ -1,8 +1,15 @@
-//! The vocabulary of the contract, as data: capabilities, choices, profiles, chapters, mutants, retired ids.
+//! The vocabulary of the contract, as data: capabilities, choices, profiles, chapters, mutants, retired ids, and what it is measured by.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::coverage::{Faults, Peers};
+
+/// The text of `faults.toml`, to find the line of a row in.
+pub(crate) const FAULTS: &str = include_str!("../catalogue/faults.toml");
+/// The text of `peers.toml`, to find the line of a check in.
+pub(crate) const PEERS: &str = include_str!("../catalogue/peers.toml");
 
 /// Everything that features may name.
 #[derive(Clone, Debug)]
@@ -23,6 +30,12 @@ pub struct Catalogue {
     pub retired: Vec<String>,
     /// Requirements that every mutant is run against.
     pub sentinels: Vec<String>,
+    /// Code → a chapter that is not written yet.
+    pub planned: BTreeMap<String, PlannedChapter>,
+    /// How backends have failed in public.
+    pub faults: Faults,
+    /// What other suites check.
+    pub peers: Peers,
 }
 
 /// A way in which backends differ and more than one way is right.
@@ -67,6 +80,16 @@ pub struct Chapter {
     /// The folder under `features/`.
     pub folder: String,
     /// What it covers.
+    pub title: String,
+}
+
+/// A part of the contract that is not written yet.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedChapter {
+    /// The folder under `features/` that it will be in.
+    pub folder: String,
+    /// What it will cover.
     pub title: String,
 }
 
@@ -134,6 +157,9 @@ impl Catalogue {
             mutants: read!("mutants.toml"),
             retired: retired.retired,
             sentinels: sentinels.sentinels,
+            planned: read!("planned.toml"),
+            faults: parse("faults.toml", FAULTS)?,
+            peers: parse("peers.toml", PEERS)?,
         })
     }
 }

@@ -6,12 +6,13 @@ use std::{
 };
 
 use futures::{StreamExt as _, stream};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     catalogue::Mutant,
     contract::Contract,
     event::Event,
+    matrix::{Digests, Part, Shard},
     plan::Selection,
     runner::{self, RunOptions},
     subject::Subject,
@@ -26,21 +27,26 @@ pub struct ProofOptions {
     pub mutants: Vec<String>,
     /// Whether every mutant is run against every requirement, and not only against its chapters and the sentinels.
     pub full: bool,
+    /// Which part of these mutants.
+    pub shard: Shard,
     /// How many mutants are run at the same time.
     pub jobs: usize,
 }
 
 /// What came out.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Proof {
     /// Every mutant that was run, by name.
     pub mutants: Vec<MutantProof>,
     /// Requirements that were run and for which no mutant turned red.
     pub unproved: Vec<String>,
+    /// Which part of a full matrix this is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
 }
 
 /// What one mutant turned red.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct MutantProof {
     /// Its name.
     pub name: String,
@@ -51,7 +57,7 @@ pub struct MutantProof {
     /// What turned red or inconclusive besides, and may not.
     pub collateral: Vec<String>,
     /// What was seen of each requirement in `collateral`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub seen: BTreeMap<String, String>,
     /// Why it could not be run, if it could not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,6 +147,10 @@ pub async fn prove(
     let wanted =
         |name: &str| options.mutants.is_empty() || options.mutants.iter().any(|mutant| mutant == name);
     let mutants = contract.catalogue.mutants.iter().filter(|(name, _)| wanted(name));
+    let mutants = mutants
+        .enumerate()
+        .filter(|(index, _)| options.shard.has(*index))
+        .map(|(_, mutant)| mutant);
     let proofs = stream::iter(mutants).map(|(name, mutant)| {
         let mutated = mutate(name);
         let passed = &passed;
@@ -159,15 +169,24 @@ pub async fn prove(
     mutants.sort_by(|a, b| a.name.cmp(&b.name));
     let proved: BTreeSet<&String> = mutants.iter().flat_map(|mutant| &mutant.killed_by).collect();
     // With a choice of mutants, only what these should have proved can be called unproved.
-    let due =
-        |id: &&String| options.mutants.is_empty() || mutants.iter().any(|mutant| mutant.kills.contains(id));
+    let all = options.mutants.is_empty() && options.shard == Shard::WHOLE;
+    let due = |id: &&String| all || mutants.iter().any(|mutant| mutant.kills.contains(id));
     let unproved = passed
         .iter()
         .filter(due)
         .filter(|id| !proved.contains(id))
         .cloned()
         .collect();
-    Ok(Proof { mutants, unproved })
+    let part = (options.full && options.mutants.is_empty()).then(|| Part {
+        shard: options.shard,
+        subject: subject.name.clone(),
+        contract: Digests::of(contract).all(),
+    });
+    Ok(Proof {
+        mutants,
+        unproved,
+        part,
+    })
 }
 
 /// `None` when nothing that it breaks can be run on this subject.

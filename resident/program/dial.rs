@@ -12,10 +12,10 @@ use std::{
     path::Path,
 };
 
-use crate::system;
-
-const PATH_ONLY: i32 = 0o10_000_000;
-const NO_FOLLOW: i32 = 0o400_000;
+use crate::system::{
+    self,
+    open::{NO_FOLLOW, PATH_ONLY},
+};
 
 /// Connects to the socket of that name; `None` when it is no socket, or nobody listens there.
 pub(crate) fn connect(path: &Path) -> Option<UnixStream> {

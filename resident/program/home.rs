@@ -15,12 +15,13 @@ use std::{
 
 use crate::{
     resident::ToolDoor,
-    system::{change_directory_to, effective_user, random},
+    system::{
+        change_directory_to, effective_user,
+        open::{DIRECTORY, NO_FOLLOW},
+        random,
+    },
     wire::proof::SECRET,
 };
-
-const DIRECTORY: i32 = 0o200_000;
-const NO_FOLLOW: i32 = 0o400_000;
 
 /// The socket for code that calls tools.
 const TOOL_SOCKET: &str = "tools";

@@ -6,6 +6,9 @@ mod daemon;
 mod dial;
 mod home;
 mod init;
+#[path = "../src/memory_limit.rs"]
+#[expect(unreachable_pub, reason = "shared with the library, where it is public")]
+mod memory_limit;
 mod resident;
 mod serve;
 mod session;

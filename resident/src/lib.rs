@@ -19,7 +19,19 @@
 //! `serve` proves itself to the daemon and hands its client a channel that is ready: whoever can start a process as that
 //! user needs no other proof. With `--relay` it passes everything on as it is, and the client proves itself. With
 //! `--text` its standard input and output carry lines ([`wire::text`]).
-
+//!
+//! # For which machines
+//!
+//! | architecture | built when there is |
+//! |---|---|
+//! | the own one | a C compiler with the static C library (`cc`, `libc6-dev`) |
+//! | `x86_64`, `aarch64` | the standard library (`rustup target add aarch64-unknown-linux-gnu`) with a linker and the static C library (`gcc-aarch64-linux-gnu`, `libc6-dev-arm64-cross`); or `aarch64-unknown-linux-musl`, which needs nothing besides |
+//!
+//! A release holds the program for every architecture that it can be built for, so that one machine serves sandboxes of
+//! the other; other builds hold their own. The variable `HERM_RESIDENT_ARCHITECTURES=x86_64,aarch64` says when building which
+//! ones it is to be, and a warning tells which could not be had. `CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER` names
+//! another linker, as it does for cargo. At run time `HERM_RESIDENT_AARCH64` and `HERM_RESIDENT_X86_64` name files to use in
+//! place of what is embedded, and `HERM_RESIDENT` one for this machine.
 //!
 //! # Calls of tools
 //!
@@ -40,6 +52,7 @@
 //! Whose code it is, the system says: a process below the command's supervisor. A token alone is of no use to another
 //! command, nor is a call to what a command has left behind. Calls wait 30 seconds for a client that was lost.
 
+pub mod memory_limit;
 pub mod wire;
 
 /// The program for one architecture.

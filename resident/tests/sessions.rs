@@ -5,12 +5,22 @@
 #[expect(dead_code, reason = "shared by several tests, each of which uses a part")]
 mod support;
 
-use herm_resident::wire::{Command, Request, Start, StateKept};
+use herm_resident::wire::{Command, Request, Session, Start, StateKept};
 use support::{Client, Ran, Resident, request_id, shell};
+
+fn of(name: &str, kept: StateKept) -> Session {
+    Session {
+        name: name.into(),
+        kept,
+        cwd: None,
+        own: Vec::new(),
+        leaves: true,
+    }
+}
 
 fn session(text: &str) -> Start {
     Start {
-        session: Some(("one".into(), StateKept::Shell)),
+        session: Some(of("one", StateKept::Shell)),
         ..shell(text)
     }
 }
@@ -42,7 +52,7 @@ fn the_directory_variables_and_functions_are_carried() {
     // Of another session, and of none, nothing is seen.
     assert_eq!(client.shell("pwd; echo ${A-none}").out(), "/\nnone\n");
     let other = Start {
-        session: Some(("two".into(), StateKept::CwdEnv)),
+        session: Some(of("two", StateKept::CwdEnv)),
         ..shell("echo ${A-none}; f() { :; }; export D=1")
     };
     assert_eq!(client.run(other.clone()).out(), "none\n");
@@ -125,10 +135,16 @@ fn what_is_given_for_one_command_is_not_kept() {
         (b"A".to_vec(), b"call".to_vec()),
         (b"SECRET".to_vec(), b"s3cr3t".to_vec()),
     ];
-    let seen = client.run(Start {
+    let own = |mut start: Start| {
+        if let Some(session) = &mut start.session {
+            session.own = vec![b"A".to_vec(), b"SECRET".to_vec()];
+        }
+        start
+    };
+    let seen = client.run(own(Start {
         env,
         ..session("echo $A $SECRET")
-    });
+    }));
     assert_eq!(seen.out(), "call s3cr3t\n");
     assert_eq!(run(&mut client, "echo $A ${SECRET-none}").out(), "session none\n");
     for entry in std::fs::read_dir(resident.directory()).unwrap() {
@@ -177,7 +193,10 @@ fn a_posix_shell_carries_its_directory_and_variables() {
             shell: b"sh".to_vec(),
             text: text.into(),
         };
-        let session = Some(("p".into(), StateKept::CwdEnv));
+        let session = Some(Session {
+            own: env.iter().map(|(name, _)| name.clone()).collect(),
+            ..of("p", StateKept::CwdEnv)
+        });
         client.run(Start {
             session,
             env,
@@ -196,4 +215,81 @@ fn a_posix_shell_carries_its_directory_and_variables() {
     );
     let seen = posix("echo \"$A\" ${B-none}", vec![(b"A".to_vec(), b"mine".to_vec())]);
     assert_eq!(seen.out(), "mine none\n");
+}
+
+#[test]
+fn a_command_that_is_ended_leaves_the_session_as_it_was() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    run(&mut client, "cd /usr; export A=kept").assert_exited(0);
+    let ended = client.run(Start {
+        deadline_ms: 100,
+        ..session("cd /; export A=half; sleep 5")
+    });
+    assert_eq!(ended.ending.outcome, herm_resident::wire::Outcome::TimedOut);
+    assert_eq!(run(&mut client, "echo $A; pwd").out(), "kept\n/usr\n");
+    run(&mut client, "cd /; export A=half; kill -TERM $$");
+    assert_eq!(run(&mut client, "echo $A; pwd").out(), "kept\n/usr\n");
+}
+
+#[test]
+fn aliases_are_carried_and_options_are_not() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    let text = "alias greet='echo \"it'\\''s\"' builtin=false; set -eufo pipefail; shopt -s extglob";
+    run(&mut client, text).assert_exited(0);
+    let seen = run(
+        &mut client,
+        "false; greet me; export B=2; echo $-; shopt -q extglob || echo off",
+    );
+    let lines: Vec<_> = seen.out().lines().map(str::to_owned).collect();
+    assert_eq!(
+        (lines[0].as_str(), lines[2].as_str()),
+        ("it's me", "off"),
+        "{seen:?}"
+    );
+    assert!(!lines[1].contains(['e', 'u', 'f']), "{seen:?}");
+    // An alias for what the scripts use does not reach them.
+    assert_eq!(run(&mut client, "echo $B; unalias builtin").out(), "2\n");
+}
+
+#[test]
+fn state_is_private_whatever_the_text_does_to_its_umask() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let resident = Resident::start();
+    let mut client = resident.client();
+    run(&mut client, "umask 0; export A=1; cd /usr").assert_exited(0);
+    let mut files = 0;
+    for entry in std::fs::read_dir(resident.directory()).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        assert!(!name.starts_with("carried-"), "{name} is left");
+        if name.starts_with("session-") {
+            files += 1;
+            assert_eq!(
+                entry.metadata().unwrap().permissions().mode() & 0o777,
+                0o600,
+                "{name}"
+            );
+        }
+    }
+    assert_eq!(files, 2);
+}
+
+#[test]
+fn an_argument_list_has_no_session() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    let start = Start {
+        session: Some(of("one", StateKept::Shell)),
+        ..Start::new(request_id(), Command::Argv(vec![b"true".to_vec()]))
+    };
+    let reply = client.ask(|call| Request::Start {
+        call,
+        start: Box::new(start.clone()),
+    });
+    assert!(
+        format!("{reply:?}").contains("an argument list has none"),
+        "{reply:?}"
+    );
 }

@@ -9,11 +9,12 @@ use std::{
 };
 
 use clap::Args;
-use herm::backend::local::{self, LocalBackend, Mode};
+use herm::backend::local::{self, LocalBackend, Mode, Streams};
 use herm_fixtures::condition::{self, Conditioned, LocalWorld};
 use herm_harness::{
     catalogue::Catalogue,
     manifest::{Manifest, ManifestAdapter},
+    near_miss::hint,
     verdict::Exit,
 };
 use herm_protocol::{Adapter, serve_stdio};
@@ -29,7 +30,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(50);
 /// is not meant to outlive it is removed. SIGHUP, SIGINT and SIGTERM do the same.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Which backend: local
+    /// Which backend: local. No configuration is read: what is tested is the same everywhere
     #[arg(long, value_name = "NAME", required_unless_present = "manifest")]
     backend: Option<String>,
     /// Serve the backend that this manifest of commands describes
@@ -38,6 +39,9 @@ pub(super) struct Arguments {
     /// How commands are run there: resident or native
     #[arg(long, value_name = "MODE", default_value_t)]
     mode: Mode,
+    /// How what commands print arrives: apart, or merged into standard output, which needs the mode resident
+    #[arg(long, value_name = "HOW", default_value_t)]
+    streams: Streams,
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
@@ -48,16 +52,25 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if backend != local::BACKEND {
         return fail(
             Exit::Usage,
-            format_args!("there is no backend {backend:?}; there is: {}", local::BACKEND),
+            format_args!(
+                "there is no backend {backend:?}{}; there is: {}",
+                hint(backend, [local::BACKEND]),
+                local::BACKEND
+            ),
         );
+    }
+    if (arguments.mode, arguments.streams) == (Mode::Native, Streams::Merged) {
+        let problem =
+            "the mode native keeps the streams of a command apart; say --mode resident with --streams merged";
+        return fail(Exit::Usage, problem);
     }
     // A condition that an adapter is started in comes before everything else.
     if let Err(error) = condition::enter() {
         return fail(Exit::Broken, error);
     }
-    let mode = arguments.mode;
+    let (mode, streams) = (arguments.mode, arguments.streams);
     block_on(async move {
-        let backend = Conditioned::new(LocalBackend::new(mode), LocalWorld::default());
+        let backend = Conditioned::new(LocalBackend::with_streams(mode, streams), LocalWorld::default());
         serve(Arc::new(backend)).await
     })
 }

@@ -23,6 +23,11 @@ impl ContractArguments {
             .map_or(FeatureSource::Embedded, FeatureSource::Folder)
     }
 
+    /// Whether it is the contract that herm was built with, and so all of it.
+    pub(super) fn is_whole(&self) -> bool {
+        self.features.is_none()
+    }
+
     /// The contract, and whatever is wrong with it.
     pub(super) fn load(&self) -> Result<(Contract, Vec<Problem>), String> {
         let catalogue = Catalogue::embedded().map_err(|error| error.to_string())?;

@@ -11,6 +11,7 @@ use herm_harness::{
 };
 
 use super::{
+    configured::BackendArguments,
     fail,
     list::print,
     run::{guard, run_id},
@@ -57,7 +58,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
             Ok(subjects) => subjects,
             Err(error) => return fail(Exit::Usage, error),
         };
-        let mut findings = vec![processes(), leftovers()];
+        let mut findings = vec![processes(), leftovers(), configuration()];
         match Workspace::make(&run_id(), None) {
             Ok(workspace) => {
                 findings.push(Finding::good(format!(
@@ -117,6 +118,19 @@ fn leftovers() -> Finding {
                 .collect::<Vec<_>>()
                 .join("; "),
         ),
+    }
+}
+
+/// Whether commands have a place to run.
+fn configuration() -> Finding {
+    let what = "the configuration";
+    let next_step = "herm config check tells more";
+    match BackendArguments::default().open() {
+        Ok((backend, config)) => {
+            let (name, origin) = (backend.name(), config.backend_origin());
+            Finding::good(format!("herm exec runs commands on: {name} ({origin})"))
+        }
+        Err((_, problem)) => Finding::bad(what, problem, next_step),
     }
 }
 

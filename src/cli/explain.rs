@@ -94,6 +94,9 @@ fn explain(contract: &Contract, requirement: &Requirement) -> String {
         let breaks = catalogue.mutants.get(name).map_or("", |mutant| &mutant.breaks);
         lines.push(format!("  proved by the mutant {name}: {breaks}"));
     }
+    for (id, row) in catalogue.faults.caught_by(&requirement.id) {
+        lines.push(format!("  would have caught {id}: {} {}", row.wrong, row.source));
+    }
     lines.push(format!(
         "  written in features/{}:{}",
         requirement.file, requirement.line

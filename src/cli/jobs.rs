@@ -7,16 +7,16 @@ use std::{
 };
 
 use clap::{Args, Subcommand, ValueEnum};
-use herm::backend::local::{LocalBackend, Mode};
+use herm::backend::Backend;
 use herm_harness::verdict::Exit;
 use herm_protocol::{
-    Adapter as _, Error, ErrorKind,
+    Adapter, Error, ErrorKind,
     exec::{Outcome, Stream},
     job::{JobInfo, JobListParams, JobOutputParams, JobRef, JobWaitParams},
     sandbox::{OpenParams, SandboxSpec},
 };
 
-use super::{fail, kept::refused, list::print, runtime::block_on};
+use super::{configured::BackendArguments, fail, kept::refused, list::print, runtime::block_on};
 
 /// How long one wait for more output is.
 const WAIT: Duration = Duration::from_millis(100);
@@ -26,6 +26,8 @@ const WAIT: Duration = Duration::from_millis(100);
 /// Exit codes: 0 done; for `wait` that of the command, as `herm exec` has it; 1 there is no such job or sandbox; 2 usage.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
+    #[command(flatten)]
+    backend: BackendArguments,
     /// The sandbox's key
     #[arg(value_name = "KEY")]
     key: String,
@@ -81,16 +83,19 @@ enum Which {
 }
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
+    let backend = match arguments.backend.open() {
+        Ok((backend, _)) => backend,
+        Err((exit, message)) => return fail(exit, message),
+    };
     block_on(async move {
-        match act(arguments).await {
+        match act(&backend, arguments).await {
             Ok(exit) => exit,
             Err(error) => fail(refused(&error), error),
         }
     })
 }
 
-async fn act(arguments: Arguments) -> Result<ExitCode, Error> {
-    let backend = LocalBackend::new(Mode::Resident);
+async fn act(backend: &Backend, arguments: Arguments) -> Result<ExitCode, Error> {
     let key = arguments.key;
     // Nothing is made by asking.
     if !backend
@@ -111,9 +116,10 @@ async fn act(arguments: Arguments) -> Result<ExitCode, Error> {
         })
         .await?;
     let sandbox = opened.sandbox;
+    let adapter = backend.adapter();
     match arguments.act.unwrap_or(Act::List { json: false }) {
         Act::List { json } => {
-            let jobs = backend.list_jobs(JobListParams { sandbox }).await?.jobs;
+            let jobs = adapter.list_jobs(JobListParams { sandbox }).await?.jobs;
             Ok(if json {
                 print(&serde_json::to_string_pretty(&jobs).unwrap_or_default())
             } else if jobs.is_empty() {
@@ -140,11 +146,11 @@ async fn act(arguments: Arguments) -> Result<ExitCode, Error> {
                 from,
                 max,
             };
-            copy(&backend, params, follow).await
+            copy(adapter, params, follow).await
         }
         Act::Wait { job } => {
             let within_ms = None;
-            let info = backend
+            let info = adapter
                 .wait_job(JobWaitParams {
                     sandbox,
                     job,
@@ -153,11 +159,11 @@ async fn act(arguments: Arguments) -> Result<ExitCode, Error> {
                 .await?;
             Ok(exit_of(&info))
         }
-        Act::Kill { job } => backend
+        Act::Kill { job } => adapter
             .kill_job(JobRef { sandbox, job })
             .await
             .map(|()| ExitCode::SUCCESS),
-        Act::Forget { job } => backend
+        Act::Forget { job } => adapter
             .forget_job(JobRef { sandbox, job })
             .await
             .map(|()| ExitCode::SUCCESS),
@@ -180,9 +186,9 @@ fn line_of(job: &JobInfo) -> String {
 }
 
 /// Prints what there is of a stream, and with `follow` what comes.
-async fn copy(backend: &LocalBackend, mut params: JobOutputParams, follow: bool) -> Result<ExitCode, Error> {
+async fn copy(adapter: &dyn Adapter, mut params: JobOutputParams, follow: bool) -> Result<ExitCode, Error> {
     loop {
-        let output = backend.read_job(params.clone()).await?;
+        let output = adapter.read_job(params.clone()).await?;
         if let Some(gap) = output.gap {
             herm_harness::tell::tell(format_args!(
                 "herm: bytes {} to {} are kept no more",

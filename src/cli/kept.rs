@@ -3,15 +3,16 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use herm::backend::local::{LocalBackend, Mode};
 use herm_harness::verdict::Exit;
 use herm_protocol::{Error, ErrorKind, sandbox::SandboxState};
 
-use super::{fail, list::print, runtime::block_on};
+use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
 
 /// List the sandboxes that are kept under a key (`herm exec --key`).
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
+    #[command(flatten)]
+    backend: BackendArguments,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -22,14 +23,20 @@ pub(super) struct ListArguments {
 /// Exit codes: 0 they are gone; 1 there was none under a key, or something of it stays; 2 usage.
 #[derive(Debug, Args)]
 pub(super) struct RemoveArguments {
+    #[command(flatten)]
+    backend: BackendArguments,
     /// The keys
     #[arg(required = true, value_name = "KEY")]
     keys: Vec<String>,
 }
 
 pub(super) fn list(arguments: &ListArguments) -> ExitCode {
+    let backend = match arguments.backend.open() {
+        Ok((backend, _)) => backend,
+        Err((exit, message)) => return fail(exit, message),
+    };
     block_on(async {
-        let sandboxes = match LocalBackend::new(Mode::Resident).list_kept().await {
+        let sandboxes = match backend.list_kept().await {
             Ok(sandboxes) => sandboxes,
             Err(error) => return fail(refused(&error), error),
         };
@@ -58,8 +65,11 @@ pub(super) fn list(arguments: &ListArguments) -> ExitCode {
 }
 
 pub(super) fn remove(arguments: &RemoveArguments) -> ExitCode {
+    let backend = match arguments.backend.open() {
+        Ok((backend, _)) => backend,
+        Err((exit, message)) => return fail(exit, message),
+    };
     block_on(async {
-        let backend = LocalBackend::new(Mode::Resident);
         let mut worst = ExitCode::SUCCESS;
         for key in &arguments.keys {
             worst = match backend.remove_kept(key).await {

@@ -3,20 +3,22 @@
 use std::{
     collections::BTreeMap,
     io::{self, Write},
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use clap::{Args, ValueEnum};
 use herm_harness::{
+    book,
     catalogue::Strikes,
-    contract::{Contract, RequirementInfo},
-    manifest,
+    contract::{Contract, Problem, RequirementInfo},
+    coverage, manifest,
     tell::tell,
     verdict::Exit,
 };
 use serde::Serialize;
 
-use super::{Refusal, broken, contract::ContractArguments, fail};
+use super::{Refusal, broken, contract::ContractArguments, coverage as rows, fail};
 
 /// List the requirements of the contract, or its vocabulary.
 #[derive(Debug, Args)]
@@ -26,12 +28,28 @@ pub(super) struct Arguments {
     /// What to list
     #[arg(value_enum, default_value_t = What::Requirements)]
     what: What,
-    /// Check the features: ids, reasons, vocabulary, steps; problems are told with file and line, and give exit code 2
+    /// Check the features, and the rows of faults and peers: ids, reasons, vocabulary, steps; problems are told with file and line, and give exit code 2
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    measured: MeasuredBy,
+    /// Write the pages of the contract into the folder of a book: `contract/*.md`, and their part of `SUMMARY.md`
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["what", "faults", "peers", "check", "json"])]
+    book: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Short ways to two of the lists.
+#[derive(Clone, Copy, Debug, Args)]
+struct MeasuredBy {
+    /// The same as `herm list faults`
+    #[arg(long, conflicts_with_all = ["what", "peers"])]
+    faults: bool,
+    /// The same as `herm list peers`
+    #[arg(long, conflicts_with = "what")]
+    peers: bool,
 }
 
 /// What can be listed.
@@ -49,6 +67,10 @@ enum What {
     Profiles,
     /// The broken subjects that prove the requirements.
     Mutants,
+    /// How backends have failed in public, and which requirement would have caught it.
+    Faults,
+    /// What other suites check, and which requirement asks for the same.
+    Peers,
     /// The JSON Schema of a manifest, for editors.
     ManifestSchema,
 }
@@ -59,17 +81,35 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Err(error) => return fail(Exit::Broken, error),
     };
     if arguments.check {
-        return check(&contract, &problems);
+        return check(&contract, problems, arguments.contract.is_whole());
     }
     if !problems.is_empty() {
         return fail(Exit::Usage, super::contract::describe(&problems));
     }
+    if let Some(folder) = &arguments.book {
+        return write_book(&contract, folder);
+    }
+    let what = match arguments.measured {
+        MeasuredBy { faults: true, .. } => What::Faults,
+        MeasuredBy { peers: true, .. } => What::Peers,
+        MeasuredBy { .. } => arguments.what,
+    };
     let text = if arguments.json {
-        json(arguments.what, &contract)
+        json(what, &contract)
     } else {
-        text(arguments.what, &contract)
+        text(what, &contract)
     };
     print(&text)
+}
+
+fn write_book(contract: &Contract, folder: &Path) -> ExitCode {
+    match book::write(contract, folder) {
+        Ok(pages) => print(&format!(
+            "{pages} pages written to {}",
+            folder.join("contract").display()
+        )),
+        Err(error) => fail(Exit::Broken, error),
+    }
 }
 
 /// Prints to standard output, as the whole work of a subcommand.
@@ -91,7 +131,11 @@ pub(super) fn try_print(text: &str) -> Result<(), Refusal> {
     }
 }
 
-fn check(contract: &Contract, problems: &[herm_harness::contract::Problem]) -> ExitCode {
+/// Rows of faults and peers name requirements of the whole contract; with features of one's own they say nothing.
+fn check(contract: &Contract, mut problems: Vec<Problem>, whole: bool) -> ExitCode {
+    if whole {
+        problems.extend(coverage::check(contract));
+    }
     if problems.is_empty() {
         let requirements = contract.requirements.len();
         let steps = herm_harness::step::StepTable::new().len();
@@ -100,13 +144,13 @@ fn check(contract: &Contract, problems: &[herm_harness::contract::Problem]) -> E
             contract.catalogue.mutants.len()
         ));
     }
-    for problem in problems {
+    for problem in &problems {
         tell(problem);
     }
     fail(
         Exit::Usage,
         format_args!(
-            "{} problems in the features; each is told above with its place",
+            "{} problems in the features and the catalogue; each is told above with its place",
             problems.len()
         ),
     )
@@ -124,6 +168,8 @@ fn json(what: What, contract: &Contract) -> String {
         What::Conditions => pretty(&catalogue.conditions),
         What::Profiles => pretty(&catalogue.profiles),
         What::Mutants => pretty(&catalogue.mutants),
+        What::Faults => pretty(&rows::faults(catalogue)),
+        What::Peers => pretty(&rows::peers(catalogue)),
         What::ManifestSchema => pretty(&manifest::schema::document(catalogue)),
     }
 }
@@ -137,6 +183,8 @@ fn text(what: What, contract: &Contract) -> String {
     match what {
         What::ManifestSchema => json(what, contract),
         What::Requirements => requirements(contract),
+        What::Faults => rows::faults_text(catalogue),
+        What::Peers => rows::peers_text(catalogue),
         What::Capabilities => explained(&catalogue.capabilities),
         What::Conditions => table(catalogue.conditions.iter().map(|(name, condition)| {
             let struck = match condition.strikes {

@@ -3,9 +3,13 @@
 mod adapter;
 mod bench;
 mod clean;
+mod collect;
 mod color;
 mod completions;
+mod config;
+mod configured;
 mod contract;
+mod coverage;
 mod doctor;
 mod exec;
 mod explain;
@@ -53,6 +57,7 @@ enum Command {
     Jobs(jobs::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
+    Config(config::Arguments),
     Adapter(adapter::Arguments),
     Completions(completions::Arguments),
     #[command(hide = true)]
@@ -61,6 +66,8 @@ enum Command {
     Misbehave(fixtures::MisbehaveArguments),
     #[command(hide = true)]
     Guard(watch::GuardArguments),
+    #[command(hide = true)]
+    Keeper(watch::KeeperArguments),
     #[command(hide = true)]
     Leash(watch::LeashArguments),
     #[command(hide = true)]
@@ -84,11 +91,13 @@ pub(crate) fn main() -> ExitCode {
         Command::Jobs(arguments) => jobs::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Clean(arguments) => clean::run(arguments),
+        Command::Config(arguments) => config::run(arguments),
         Command::Adapter(arguments) => adapter::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Mutant(arguments) => fixtures::mutant(arguments),
         Command::Misbehave(arguments) => fixtures::misbehave(arguments),
         Command::Guard(arguments) => watch::guard(&arguments),
+        Command::Keeper(arguments) => watch::keeper(&arguments),
         Command::Leash(arguments) => watch::leash(&arguments),
         Command::Janitor(arguments) => watch::janitor(&arguments),
     }

@@ -5,6 +5,7 @@ use std::{ffi::OsString, fmt::Write as _, process::ExitCode, time::Instant};
 use clap::Args;
 use herm_harness::{
     contract::Contract,
+    matrix::{Matrix, Shard},
     near_miss::hint,
     prove::{MutantProof, Proof, ProofOptions, prove},
     runner::RunOptions,
@@ -15,6 +16,7 @@ use herm_harness::{
 
 use super::{
     Refusal, broken,
+    collect::CollectArguments,
     contract::ContractArguments,
     fail,
     list::try_print,
@@ -43,12 +45,17 @@ pub(super) struct Arguments {
     /// Run every mutant against every requirement, and not only against its own chapters and the sentinels
     #[arg(long)]
     full: bool,
+    /// Only the K-th of N parts of the mutants
+    #[arg(long, value_name = "K/N")]
+    shard: Option<Shard>,
     /// How many mutants at the same time
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    collect: CollectArguments,
     #[command(flatten)]
     contract: ContractArguments,
 }
@@ -65,6 +72,11 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
     let started = Instant::now();
     let contract = arguments.contract.load_valid().map_err(usage)?;
+    if arguments.collect.is_asked() {
+        let (proof, matrix) = arguments.collect.run(&contract)?;
+        tell_all(arguments, &proof, started, Some(matrix.line(&contract)))?;
+        return Ok(proof.exit());
+    }
     check_names(&arguments.mutants, &contract).map_err(usage)?;
     let subject = named(&arguments.subject).map_err(usage)?;
     let run = run_id();
@@ -80,6 +92,7 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
         ),
         mutants: arguments.mutants.clone(),
         full: arguments.full,
+        shard: arguments.shard.unwrap_or(Shard::WHOLE),
         jobs: arguments.jobs.into(),
     };
     let this = this_program().map_err(broken)?;
@@ -96,13 +109,40 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
         return Ok(Exit::Interrupted { signal });
     }
     let proof = proof.map_err(broken)?;
-    let text = if arguments.json {
-        serde_json::to_string_pretty(&proof).map_err(broken)?
+    // A contract of somebody's own has no matrix on record.
+    let matrix = if arguments.contract.is_whole() {
+        Some(last_matrix(&contract)?)
     } else {
-        summary(&proof, started)
+        None
     };
-    try_print(&text)?;
+    tell_all(arguments, &proof, started, matrix)?;
     Ok(proof.exit())
+}
+
+/// Prints what came out.
+fn tell_all(
+    arguments: &Arguments,
+    proof: &Proof,
+    started: Instant,
+    matrix: Option<String>,
+) -> Result<(), Refusal> {
+    if arguments.json {
+        return try_print(&serde_json::to_string_pretty(proof).map_err(broken)?);
+    }
+    let mut text = summary(proof, started);
+    if let Some(matrix) = matrix {
+        let _ = write!(text, "\n{matrix}");
+    }
+    try_print(&text)
+}
+
+/// When every mutant was last run against every requirement, and what came out.
+fn last_matrix(contract: &Contract) -> Result<String, Refusal> {
+    let matrix = Matrix::embedded().map_err(broken)?;
+    Ok(matrix.map_or_else(
+        || "no full matrix is on record; ci/matrix runs one".into(),
+        |matrix| matrix.line(contract),
+    ))
 }
 
 fn check_names(names: &[String], contract: &Contract) -> Result<(), String> {

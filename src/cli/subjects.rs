@@ -3,22 +3,53 @@
 use std::{env, ffi::OsString, io, path::Path};
 
 use clap::Args;
-use herm::backend::local::{self, Mode};
+use herm::backend::local::{self, Mode, Streams};
 use herm_harness::{
     near_miss::hint,
     subject::{Subject, SubjectError},
 };
 
-/// The backends of the executor that can be tested by name, and how each runs commands.
-const BUILT_IN: [(&str, &str, Mode); 2] = [
-    ("local", local::BACKEND, Mode::Resident),
-    ("local-native", local::BACKEND, Mode::Native),
+/// A backend of the executor that can be tested by name.
+struct BuiltIn {
+    name: &'static str,
+    backend: &'static str,
+    mode: Mode,
+    streams: Streams,
+    /// Whether it is tested when nobody says what to test.
+    default: bool,
+}
+
+/// The backends of the executor that can be tested by name, and how each runs commands. One that differs from another
+/// in a choice only is tested when it is asked for.
+const BUILT_IN: [BuiltIn; 3] = [
+    BuiltIn {
+        name: "local",
+        backend: local::BACKEND,
+        mode: Mode::Resident,
+        streams: Streams::Apart,
+        default: true,
+    },
+    BuiltIn {
+        name: "local-native",
+        backend: local::BACKEND,
+        mode: Mode::Native,
+        streams: Streams::Apart,
+        default: true,
+    },
+    BuiltIn {
+        name: "local-merged",
+        backend: local::BACKEND,
+        mode: Mode::Resident,
+        streams: Streams::Merged,
+        default: false,
+    },
 ];
 
 /// What is tested.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SubjectArguments {
-    /// What to test: local, local-native, or the path of a manifest; may be given several times [default: both of these]
+    /// What to test: local, local-native, local-merged, or the path of a manifest; may be given several times [default: the
+    /// first two]
     #[arg(long = "subject", value_name = "NAME|FILE")]
     subjects: Vec<String>,
     /// Test the adapter that this command line starts, without a manifest; it ends the options
@@ -48,7 +79,8 @@ impl SubjectArguments {
             }]);
         }
         if self.subjects.is_empty() {
-            return BUILT_IN.iter().map(|(name, ..)| named(name)).collect();
+            let usual = BUILT_IN.iter().filter(|subject| subject.default);
+            return usual.map(built_in).collect();
         }
         let subjects: Vec<Subject> = self
             .subjects
@@ -61,8 +93,8 @@ impl SubjectArguments {
 
 /// The subject of a name or a manifest's path.
 pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
-    if let Some((name, backend, mode)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
-        return built_in(name, backend, *mode);
+    if let Some(subject) = BUILT_IN.iter().find(|known| known.name == name) {
+        return built_in(subject);
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") || path.is_file() {
@@ -72,7 +104,7 @@ pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
         })?;
         return Subject::load(path, &[this, "adapter".into(), "--manifest".into()]);
     }
-    let names = BUILT_IN.map(|(name, ..)| name);
+    let names = BUILT_IN.map(|known| known.name);
     let known = names.map(str::to_owned).to_vec();
     Err(SubjectError::Unknown {
         name: name.into(),
@@ -81,22 +113,32 @@ pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
     })
 }
 
-fn built_in(name: &str, backend: &str, mode: Mode) -> Result<Subject, SubjectError> {
+fn built_in(subject: &BuiltIn) -> Result<Subject, SubjectError> {
     let this = this_program().map_err(|source| SubjectError::Unreadable {
         path: "herm".into(),
         source,
     })?;
-    let mode = ["--mode".into(), mode.name().into()];
-    let words = [this, "adapter".into(), "--backend".into(), backend.into()]
-        .into_iter()
-        .chain(mode);
+    let mut words = vec![this];
+    words.extend(
+        [
+            "adapter",
+            "--backend",
+            subject.backend,
+            "--mode",
+            subject.mode.name(),
+        ]
+        .map(Into::into),
+    );
+    if subject.streams != Streams::default() {
+        words.extend(["--streams", subject.streams.name()].map(Into::into));
+    }
     Ok(Subject {
-        name: name.into(),
-        adapter: words.collect(),
+        name: subject.name.into(),
+        adapter: words,
         environment: Vec::new(),
         directory: None,
         expectations: None,
-        arguments: vec!["--subject".into(), name.into()],
+        arguments: vec!["--subject".into(), subject.name.into()],
     })
 }
 

@@ -1,6 +1,11 @@
-//! The processes that `herm` starts for itself: guard, janitor.
+//! The processes that `herm` starts for itself: guard, keeper, leash, janitor.
 
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Args;
 use herm_harness::{verdict::Exit, watch};
@@ -13,6 +18,26 @@ pub(super) struct GuardArguments {
     /// The scratch folder of the run
     #[arg(long)]
     scratch: PathBuf,
+    /// Keep what it leaves behind until the run is over; a folder of the run's for what is kept
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// The adapter
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Run an adapter for a guard, and keep what it leaves behind until the run is over.
+#[derive(Debug, Args)]
+pub(super) struct KeeperArguments {
+    /// The scratch folder of the run
+    #[arg(long)]
+    scratch: PathBuf,
+    /// The folder for what is kept
+    #[arg(long)]
+    keep: PathBuf,
+    /// The process number of the guard
+    #[arg(long)]
+    guard: u32,
     /// The adapter
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -41,17 +66,55 @@ pub(super) struct JanitorArguments {
 }
 
 pub(super) fn guard(arguments: &GuardArguments) -> ExitCode {
-    let leash = this_program().map(|this| {
-        let own = std::process::id().to_string();
-        [this, "leash".into(), "--guard".into(), own.into(), "--".into()]
-    });
-    let guarded = leash.and_then(|leash| {
-        let command: Vec<_> = leash
-            .into_iter()
-            .chain(arguments.command.iter().cloned())
-            .collect();
-        watch::guard(&arguments.scratch, &command)
-    });
+    let guarded = match &arguments.keep {
+        None => leashed(&arguments.command).and_then(|command| watch::guard(&arguments.scratch, &command)),
+        Some(keep) => {
+            kept(arguments, keep).and_then(|command| watch::keeping_guard(&arguments.scratch, keep, &command))
+        }
+    };
+    exit_with(guarded)
+}
+
+pub(super) fn keeper(arguments: &KeeperArguments) -> ExitCode {
+    let KeeperArguments {
+        scratch,
+        keep,
+        guard,
+        command,
+    } = arguments;
+    exit_with(leashed(command).and_then(|command| watch::keeper(scratch, keep, *guard, &command)))
+}
+
+/// The words that start an adapter which ends with this process.
+fn leashed(adapter: &[OsString]) -> io::Result<Vec<OsString>> {
+    let own = std::process::id().to_string();
+    let leash = [this_program()?, "leash".into(), "--guard".into(), own.into()];
+    Ok(after(leash.into(), adapter))
+}
+
+/// The words that start the keeper of an adapter.
+fn kept(arguments: &GuardArguments, keep: &Path) -> io::Result<Vec<OsString>> {
+    let own = std::process::id().to_string();
+    let keeper = vec![
+        this_program()?,
+        "keeper".into(),
+        "--scratch".into(),
+        arguments.scratch.clone().into(),
+        "--keep".into(),
+        keep.into(),
+        "--guard".into(),
+        own.into(),
+    ];
+    Ok(after(keeper, &arguments.command))
+}
+
+fn after(mut words: Vec<OsString>, adapter: &[OsString]) -> Vec<OsString> {
+    words.push("--".into());
+    words.extend_from_slice(adapter);
+    words
+}
+
+fn exit_with(guarded: io::Result<u8>) -> ExitCode {
     match guarded {
         Ok(code) => ExitCode::from(code),
         Err(error) => fail(Exit::Broken, error),

@@ -19,3 +19,4 @@ pub use relocate::move_path;
 pub use remove::{remove, remove_tree};
 pub use stat::stat;
 pub use write::write;
+pub(crate) use write::{follow, write_as};

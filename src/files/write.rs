@@ -30,6 +30,11 @@ const MOST_LINKS: usize = 40;
 /// `is_a_directory`, `permission_denied` (also for a file that is read-only), `limit_exceeded` on a full disk, and the
 /// other kinds of [`file_error`].
 pub fn write(path: &Path, data: &[u8]) -> Result<(), Error> {
+    write_as(path, data, NEW_FILE_MODE)
+}
+
+/// As [`write`], with the mode of a file that is not there yet, before the process's mask.
+pub(crate) fn write_as(path: &Path, data: &[u8], new_mode: u32) -> Result<(), Error> {
     let failed = |error: io::Error| file_error("write", path, &error);
     let target = follow(path).map_err(failed)?;
     let old = match fs::symlink_metadata(&target) {
@@ -44,7 +49,7 @@ pub fn write(path: &Path, data: &[u8]) -> Result<(), Error> {
     if old.is_none() {
         fs::create_dir_all(parent).map_err(failed)?;
     }
-    replace(&target, parent, old.as_ref(), data).map_err(failed)
+    replace(&target, parent, old.as_ref(), data, new_mode).map_err(failed)
 }
 
 fn replaceable(path: &Path, target: &Path, metadata: Metadata) -> Result<Metadata, Error> {
@@ -59,10 +64,16 @@ fn replaceable(path: &Path, target: &Path, metadata: Metadata) -> Result<Metadat
     Ok(metadata)
 }
 
-fn replace(target: &Path, parent: &Path, old: Option<&Metadata>, data: &[u8]) -> io::Result<()> {
+fn replace(
+    target: &Path,
+    parent: &Path,
+    old: Option<&Metadata>,
+    data: &[u8],
+    new_mode: u32,
+) -> io::Result<()> {
     let mut file: NamedTempFile = tempfile::Builder::new()
         .prefix(".herm-")
-        .permissions(Permissions::from_mode(NEW_FILE_MODE))
+        .permissions(Permissions::from_mode(new_mode))
         .tempfile_in(parent)?;
     file.as_file_mut().write_all(data)?;
     if let Some(old) = old {
@@ -87,7 +98,7 @@ fn keep_owner_and_mode(file: &NamedTempFile, old: &Metadata) -> io::Result<()> {
 }
 
 /// The path at the end of a chain of links, whether or not something is there.
-fn follow(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {

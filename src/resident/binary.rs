@@ -10,7 +10,8 @@ use std::{
 use herm_protocol::{Error, ErrorKind};
 use herm_resident::wire::sha256;
 
-/// The variable that names a resident to use in place of the embedded one.
+/// The variable that names a resident to use in place of the embedded one, on this machine. For sandboxes of a certain
+/// architecture, one that ends with that is looked at first: `HERM_RESIDENT_X86_64`, `HERM_RESIDENT_AARCH64`.
 pub const OVERRIDE: &str = "HERM_RESIDENT";
 
 /// Bytes that a resident may have at most; the embedded one has less than two million.
@@ -29,26 +30,58 @@ impl Binary {
     /// # Errors
     /// The named file cannot be read, or no resident could be linked when this program was built.
     pub fn find() -> Result<Self, Error> {
-        if let Some(path) = env::var_os(OVERRIDE).filter(|path| !path.is_empty()) {
-            let path = PathBuf::from(path);
-            let bytes = read(&path).map_err(|error| {
-                let path = path.to_string_lossy();
-                let message = format!("failed to read {path}, which {OVERRIDE} names: {error}");
-                Error::new(ErrorKind::Unavailable, path.clone(), message)
-                    .with_fix(format!("correct {OVERRIDE}, or unset it"))
-            })?;
-            return Ok(Self::of(bytes.into()));
+        Self::find_for(env::consts::ARCH)
+    }
+
+    /// The resident for sandboxes of an architecture, in the words of the compiler (`x86_64`, `aarch64`) or of container
+    /// engines (`amd64`, `arm64`): the file that `HERM_RESIDENT_X86_64` or `HERM_RESIDENT_AARCH64` names, for this
+    /// machine's own also `HERM_RESIDENT`, or the embedded one.
+    ///
+    /// # Errors
+    /// The named file cannot be read or is for another architecture, or none could be linked when this program was built.
+    pub fn find_for(architecture: &str) -> Result<Self, Error> {
+        let architecture = match architecture {
+            "amd64" => "x86_64",
+            "arm64" => "aarch64",
+            other => other,
+        };
+        let named = |name: &String| env::var_os(name).filter(|path| !path.is_empty());
+        let own = format!("{OVERRIDE}_{}", architecture.to_uppercase());
+        let general = (architecture == env::consts::ARCH).then(|| OVERRIDE.to_owned());
+        let variable = [Some(own.clone()), general]
+            .into_iter()
+            .flatten()
+            .find(|name| named(name).is_some());
+        if let Some((variable, path)) = variable.and_then(|name| named(&name).map(|path| (name, path))) {
+            return Self::named(&variable, Path::new(&path), architecture);
         }
-        match herm_resident::BINARY {
-            Some(bytes) => Ok(Self::of(bytes.into())),
+        match herm_resident::binary_for(architecture) {
+            Some(binary) => Ok(Self::of(binary.bytes.into())),
             None => Err(Error::new(
                 ErrorKind::Unavailable,
                 "the resident",
-                "this herm was built where no static resident could be linked",
+                format!("this herm was built where no static resident for {architecture} could be linked"),
             )
             .with_fix(format!(
-                "use the native mode, name a resident with {OVERRIDE}, or build herm where static programs can be linked"
+                "use the native mode, name a resident with {own}, or build herm where static programs for {architecture} can be linked"
             ))),
+        }
+    }
+
+    /// The file that a variable names.
+    fn named(variable: &str, path: &Path, architecture: &str) -> Result<Self, Error> {
+        let failed = |message: String| {
+            Error::new(ErrorKind::Unavailable, path.to_string_lossy(), message)
+                .with_fix(format!("correct {variable}, or unset it"))
+        };
+        let shown = path.display();
+        let bytes = read(path)
+            .map_err(|error| failed(format!("failed to read {shown}, which {variable} names: {error}")))?;
+        match machine(&bytes) {
+            Some(machine) if machine != architecture => Err(failed(format!(
+                "{shown}, which {variable} names, is a program for {machine}, not for {architecture}"
+            ))),
+            _ => Ok(Self::of(bytes.into())),
         }
     }
 
@@ -72,6 +105,17 @@ impl Binary {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+/// The architecture that an ELF file is for (ELF specification, `e_machine`), as far as it is one that a resident is built
+/// for.
+fn machine(bytes: &[u8]) -> Option<&'static str> {
+    let number = bytes.strip_prefix(b"\x7fELF").and_then(|rest| rest.get(14..16))?;
+    match u16::from_le_bytes(number.try_into().ok()?) {
+        62 => Some("x86_64"),
+        183 => Some("aarch64"),
+        _ => None,
     }
 }
 
@@ -118,6 +162,41 @@ pub fn place(binary: &Binary, directory: &Path) -> io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_embedded_is_for_the_architecture_that_it_is_said_to_be_for() {
+        for binary in herm_resident::BINARIES {
+            assert_eq!(machine(binary.bytes), Some(binary.architecture));
+            assert_eq!(
+                Binary::find_for(binary.architecture).unwrap().bytes(),
+                binary.bytes
+            );
+        }
+        assert_eq!(machine(b"#!/bin/sh"), None);
+        let error = Binary::find_for("mips").unwrap_err();
+        assert!(
+            error.data.fix.clone().unwrap().contains("HERM_RESIDENT_MIPS"),
+            "{}",
+            error.message
+        );
+    }
+
+    #[test]
+    fn a_program_for_another_machine_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resident");
+        let mut bytes = b"\x7fELF\x02\x01".to_vec();
+        bytes.resize(18, 0);
+        bytes.extend_from_slice(&183_u16.to_le_bytes());
+        fs::write(&path, bytes).unwrap();
+        let error = Binary::named("HERM_RESIDENT_X86_64", &path, "x86_64").unwrap_err();
+        assert!(
+            error.message.contains("for aarch64, not for x86_64"),
+            "{}",
+            error.message
+        );
+        assert!(Binary::named("HERM_RESIDENT_AARCH64", &path, "aarch64").is_ok());
+    }
 
     #[test]
     fn what_is_no_program_is_not_read() {

@@ -205,6 +205,19 @@ impl Resident {
         })
     }
 
+    /// Forgets a session; one that is not known is no error.
+    ///
+    /// # Errors
+    /// The resident cannot be reached.
+    pub async fn close_session(&self, sandbox: &str, name: &str) -> Result<(), Error> {
+        let end = |call| Request::EndSession {
+            call,
+            name: name.to_owned(),
+        };
+        let asked = self.ask(end, self.settings().answer).await;
+        asked.map(|_| ()).map_err(|fault| ask_fault(sandbox, fault))
+    }
+
     /// Whether the resident is gone for good.
     pub async fn is_gone(&self) -> bool {
         matches!(self.connection().await, Err(Unreached::Gone(_)))

@@ -15,6 +15,7 @@ mod feed;
 mod handshake;
 mod job;
 mod mailbox;
+mod reverse;
 
 pub use binary::{Binary, OVERRIDE, place};
 pub use channel::{Channel, Dial, DialError};
@@ -22,6 +23,7 @@ pub use client::{Resident, Settings};
 pub use connection::Lost;
 pub use handshake::Secret;
 pub use job::info;
+pub use reverse::{Expected, MeetingDirectory, ReverseDial};
 
 #[cfg(test)]
 mod tests;

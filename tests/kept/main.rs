@@ -183,3 +183,30 @@ fn what_is_removed_is_gone_with_everything_that_ran_in_it() {
         "asking makes nothing"
     );
 }
+
+#[test]
+fn a_session_is_found_again_by_the_next_client() {
+    let kept = Kept::new();
+    let session = |text: &str| kept.herm(&["exec", "--key", "k", "--session", "one", "-c", text]);
+    session("cd /usr; export A='kept here'; greet() { echo \"hello $1\"; }; alias again='echo again'").ok();
+    assert_eq!(session("exit 7").code, Some(7));
+    assert_eq!(
+        session("pwd; echo \"$A\"; greet you").ok(),
+        "/usr\nkept here\nhello you\n"
+    );
+    assert_eq!(session("again").ok(), "again\n");
+    // The state is in files, and outlives the process that keeps it.
+    for resident in kept.residents("k") {
+        support::kill(resident);
+    }
+    assert_eq!(session("pwd; echo \"$A\"").ok(), "/usr\nkept here\n");
+    // Neither another session nor a command without one has anything of it.
+    for other in [&["--session", "two"][..], &[]] {
+        let arguments = [&["exec", "--key", "k"], other, &["-c", "echo \"${A-none}\""]].concat();
+        assert_eq!(kept.herm(&arguments).ok(), "none\n");
+    }
+    let without_key = kept.herm(&["exec", "--session", "one", "-c", "true"]);
+    assert_eq!(without_key.code, Some(2), "{without_key:?}");
+    let no_name = kept.herm(&["exec", "--key", "k", "--session", "", "-c", "true"]);
+    assert_eq!(no_name.code, Some(2), "{no_name:?}");
+}

@@ -53,6 +53,7 @@ impl Kept {
         command
             .args(arguments)
             .env("HERM_STATE", &self.state)
+            .env("HERMES_HOME", self.state.with_file_name("no-settings"))
             .stdin(Stdio::null());
         command
     }

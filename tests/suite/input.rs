@@ -200,3 +200,14 @@ fn a_report_folder_may_have_any_name() {
     command.arg(long).assert().code(2).stderr(contains("too long"));
     place.becomes_clean();
 }
+
+#[test]
+fn streams_that_native_mode_cannot_merge_are_no_way_to_start_an_adapter() {
+    let place = Place::new();
+    let line = "adapter --backend local --mode native --streams merged";
+    place
+        .run(line, &[])
+        .code(2)
+        .stdout("")
+        .stderr(contains("--mode resident"));
+}

@@ -22,7 +22,7 @@ pub(crate) fn begins(place: &Place) {
 pub(crate) fn adapter_starts(place: &Place, word: &str) -> u32 {
     find(place, |line| {
         line.contains(word)
-            && [" run ", " guard ", " leash "]
+            && [" run ", " guard ", " keeper ", " leash "]
                 .iter()
                 .all(|own| !line.contains(own))
     })
@@ -142,6 +142,41 @@ fn an_adapter_or_a_guard_that_is_killed_is_told_as_an_error_and_leaves_nothing()
         );
         place.becomes_clean();
     }
+}
+
+/// A run in which a sandbox is kept under a key.
+const KEEPS: &str = "run --subject local --only ATTACH-001,ATTACH-003,ATTACH-004";
+
+/// Waits until a kept sandbox has its resident.
+fn kept_resident(place: &Place) -> u32 {
+    find(place, |line| {
+        line.contains("/kept/kept-") && line.contains(" daemon ")
+    })
+}
+
+#[test]
+fn what_is_kept_ends_with_the_run_however_that_ends() {
+    for name in ["-KILL", "-INT"] {
+        let place = Place::new();
+        let mut child = place.start(KEEPS);
+        kept_resident(&place);
+        signal(child.id(), name);
+        assert_eq!(exit_code(&mut child), (name == "-INT").then_some(130));
+        place.becomes_clean();
+    }
+    let place = Place::new();
+    place.run(KEEPS, &[]).code(0);
+    place.becomes_clean();
+}
+
+#[test]
+fn what_is_kept_ends_although_its_keeper_is_killed() {
+    let place = Place::new();
+    let mut child = place.start(KEEPS);
+    kept_resident(&place);
+    signal(find(&place, |line| line.contains(" keeper --scratch ")), "-KILL");
+    exit_code(&mut child);
+    place.becomes_clean();
 }
 
 #[test]

@@ -70,6 +70,87 @@ fn the_vocabulary_is_listed() {
 }
 
 #[test]
+fn what_the_contract_is_measured_by_is_listed() {
+    let place = Place::new();
+    for line in ["list faults", "list --faults"] {
+        let about = contains("HB HANG-BG").and(contains("due in chapters that are not written yet:"));
+        place.run(line, &[]).code(0).stdout(about);
+    }
+    for line in ["list peers", "list --peers"] {
+        let about = contains("inspect_ai").and(contains("reasons:"));
+        place.run(line, &[]).code(0).stdout(about);
+    }
+    let faults = json("list faults");
+    let row = faults.as_array().unwrap().iter().find(|row| row["id"] == "HB-01");
+    let expected = serde_json::json!({
+        "id": "HB-01",
+        "kind": "HANG-BG",
+        "source": "https://github.com/NousResearch/hermes-agent/pull/10584",
+        "wrong": row.unwrap()["wrong"],
+        "at_risk": ["all"],
+        "chapters": ["JOB"],
+        "standing": "caught",
+        "caught_by": ["JOB-001"],
+        "due": null,
+        "exception": null,
+    });
+    assert_eq!(row, Some(&expected));
+    let peers = json("list peers");
+    let check = |name: &str| {
+        let mut rows = peers.as_array().unwrap().iter();
+        rows.find(|row| row["check"] == name).unwrap()
+    };
+    let expected = serde_json::json!({
+        "suite": "inspect_ai",
+        "check": "exec_returncode",
+        "category": "E02",
+        "functions": 1,
+        "standing": "caught",
+        "caught_by": ["EXIT-001"],
+        "due": null,
+        "exception": null,
+    });
+    assert_eq!(check("exec_returncode"), &expected);
+    // A reason is told in full.
+    let excepted = check("watch_file");
+    assert_eq!(excepted["standing"], "excepted");
+    assert!(
+        excepted["exception"].as_str().unwrap().ends_with('.'),
+        "{excepted}"
+    );
+    // What a requirement would have caught is told with it.
+    place
+        .run("explain JOB-001", &[])
+        .code(0)
+        .stdout(contains("would have caught HB-01: "));
+    place.run("list faults --peers", &[]).code(2);
+}
+
+#[test]
+fn the_book_is_written_where_it_is_wanted() {
+    let place = Place::new();
+    place.write("book/SUMMARY.md", "# Summary\n");
+    place
+        .run("list --book book", &[])
+        .code(0)
+        .stdout(contains("pages written to book/contract"));
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    assert!(read("book/SUMMARY.md").contains("(contract/exit.md)"));
+    assert!(read("book/contract/exit.md").contains("## EXIT-001"));
+    // Features of one's own are a book, too.
+    crate::features::write(&place, crate::features::VALID);
+    place
+        .run("list --features contract --book own", &[])
+        .code(0)
+        .stdout(contains("2 pages"));
+    place.write("file", "");
+    place
+        .run("list --book file", &[])
+        .code(4)
+        .stderr(contains("failed to make file/contract"));
+}
+
+#[test]
 fn every_requirement_can_be_explained() {
     let place = Place::new();
     let about = contains("why: ")

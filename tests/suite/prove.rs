@@ -58,6 +58,89 @@ fn what_turns_red_and_should_not_is_6() {
 }
 
 #[test]
+fn shards_of_a_full_matrix_are_put_together_and_recorded() {
+    let place = Place::new();
+    crate::features::write(&place, &crate::features::VALID.replace("code 0\n", "code 200\n"));
+    let full = "prove --features contract --full --json --shard";
+    let mut found = Vec::new();
+    for shard in ["1/2", "2/2"] {
+        let seen = place.run(full, &[shard]).code(0);
+        let proof: Value = serde_json::from_slice(&seen.get_output().stdout).unwrap();
+        assert_eq!(proof["part"]["shard"], json!(shard));
+        found.extend(proof["mutants"].as_array().unwrap().clone());
+        place.write(
+            &format!("{}.json", shard.replace('/', "-of-")),
+            &proof.to_string(),
+        );
+    }
+    // Those that break nothing of this contract are not run; each of the others is run in one shard, and killed there.
+    let mut names: Vec<_> = found
+        .iter()
+        .map(|mutant| mutant["name"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert!(names.len() > 1 && names.contains(&"success-for-all"), "{names:?}");
+    names.windows(2).for_each(|two| assert_ne!(two[0], two[1]));
+    // These are parts of another matrix than that of the embedded contract.
+    place
+        .run("prove --collect 1-of-2.json 2-of-2.json", &[])
+        .code(2)
+        .stderr(contains("made with other requirements or mutants"));
+    place
+        .run("prove --shard 3/2", &[])
+        .code(2)
+        .stderr(contains("write K/N"));
+    place
+        .run("prove --collect no.json", &[])
+        .code(2)
+        .stderr(contains("failed to read no.json"));
+    place.becomes_clean();
+}
+
+/// A result of all of the matrix, as an earlier run may have left it: no mutant is run for it.
+#[test]
+fn a_record_is_written_for_all_shards_of_this_contract() {
+    let place = Place::new();
+    let none = json!({
+        "mutants": [{"name": "success-for-all", "kills": ["EXIT-001"], "killed_by": ["EXIT-001"], "collateral": ["EXIT-002"]}],
+        "unproved": [],
+        "part": {"shard": "1/1", "subject": "local", "contract": digest()},
+    });
+    place.write("1-of-1.json", &none.to_string());
+    place
+        .run(
+            "prove --collect 1-of-1.json --record matrix.json --commit 0123456789abcdef",
+            &[],
+        )
+        .code(6)
+        .stdout(contains("last full matrix: ").and(contains(
+            " at 0123456789ab on local: 1 of 1 mutants killed, 1 collateral",
+        )));
+    let text = std::fs::read_to_string(place.path("matrix.json")).unwrap();
+    let record: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(record["commit"], "0123456789abcdef");
+    assert_eq!(record["totals"]["collateral"], 1);
+    assert!(
+        record["requirements"]["EXIT-001"].is_string() && record["mutants"]["success-for-all"].is_string()
+    );
+    place
+        .run("prove --collect 1-of-1.json --record matrix.json", &[])
+        .code(2)
+        .stderr(contains("--commit"));
+}
+
+/// The digest of the contract that herm was built with.
+fn digest() -> String {
+    use herm_harness::{
+        catalogue::Catalogue,
+        contract::{Contract, FeatureSource},
+        matrix::Digests,
+    };
+    let (contract, _) = Contract::load(&FeatureSource::Embedded, Catalogue::embedded().unwrap());
+    Digests::of(&contract).all()
+}
+
+#[test]
 fn a_proof_needs_a_subject_that_is_green_and_mutants_that_exist() {
     let place = Place::new();
     crate::features::write(&place, &crate::features::strict());

@@ -22,6 +22,7 @@ use crate::{
     sandbox::{
         CloseParams, Closed, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
     },
+    session::SessionRef,
 };
 
 /// A sandbox backend. Calls come concurrently; only `initialize` comes alone and first.
@@ -85,6 +86,11 @@ pub trait Adapter: Send + Sync + 'static {
     /// Forgets a job that has ended.
     async fn forget_job(&self, _: JobRef) -> Result<(), Error> {
         Err(Error::unsupported("job.forget"))
+    }
+
+    /// Forgets the state of a session; one that is not known is no error.
+    async fn close_session(&self, _: SessionRef) -> Result<(), Error> {
+        Err(Error::unsupported("session.close"))
     }
 
     /// Reads a file.
@@ -204,6 +210,10 @@ impl<A: Adapter> Adapter for std::sync::Arc<A> {
 
     async fn forget_job(&self, params: JobRef) -> Result<(), Error> {
         (**self).forget_job(params).await
+    }
+
+    async fn close_session(&self, params: SessionRef) -> Result<(), Error> {
+        (**self).close_session(params).await
     }
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {

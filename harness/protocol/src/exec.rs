@@ -28,6 +28,12 @@ pub struct RunParams {
     /// Milliseconds from acceptance after which everything of the command is ended. Needs `timeout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The session whose state it starts from and leaves behind, by a name of the caller's: 1 to 256 bytes. What that state
+    /// is says the choice `state`. A session begins with the first command that names it; a command without one starts
+    /// afresh. The command is text for the shell, whose state it is. `cwd` and `env` are this command's own: the session
+    /// keeps what it had. Needs `sessions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The user it runs as. Needs `user`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
@@ -63,6 +69,7 @@ impl RunParams {
             env: Vec::new(),
             stdin: Stdin::None,
             timeout_ms: None,
+            session: None,
             user: None,
             pty: None,
             detach: false,

@@ -65,7 +65,8 @@ pub struct JobOutputParams {
     pub job: String,
     /// Which stream.
     pub stream: Stream,
-    /// The offset of the first byte that is wanted.
+    /// The offset of the first byte that is wanted. What comes before it was taken: where a full spool makes a job wait
+    /// (`spool_full`: `block`), it may be dropped, so that the job goes on.
     #[serde(default)]
     pub from: u64,
     /// The most bytes that are wanted; 1 MiB when not given.

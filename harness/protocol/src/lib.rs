@@ -24,6 +24,7 @@ pub mod rpc;
 pub mod sandbox;
 pub mod schema;
 mod server;
+pub mod session;
 mod tools;
 pub mod transcript;
 

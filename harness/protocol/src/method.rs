@@ -19,6 +19,7 @@ use crate::{
     sandbox::{
         CloseParams, Closed, Empty, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
     },
+    session::SessionRef,
 };
 
 /// A request with its answer.
@@ -105,6 +106,7 @@ messages! {
         WaitJob = "job.wait": JobWaitParams => JobInfo, "Waits for the end of a job.";
         KillJob = "job.kill": JobRef => Empty, "Ends a job with everything of it; one that has ended stays as it is.";
         ForgetJob = "job.forget": JobRef => Empty, "Forgets a job that has ended, with its output.";
+        CloseSession = "session.close": SessionRef => Empty, "Forgets the state of a session.";
         ReadFile = "file.read": ReadParams => FileContent, "Reads a file or a part of it.";
         WriteFile = "file.write": WriteParams => Empty, "Writes a whole file.";
         StatFile = "file.stat": PathParams => FileInfo, "What a path names.";

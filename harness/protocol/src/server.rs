@@ -436,6 +436,7 @@ async fn call(
         method::WaitJob::NAME => answer!(method::WaitJob, |params| adapter.wait_job(params)),
         method::KillJob::NAME => answer!(method::KillJob, |params| adapter.kill_job(params)),
         method::ForgetJob::NAME => answer!(method::ForgetJob, |params| adapter.forget_job(params)),
+        method::CloseSession::NAME => answer!(method::CloseSession, |params| adapter.close_session(params)),
         method::ReadFile::NAME => answer!(method::ReadFile, |params| adapter.read_file(params)),
         method::WriteFile::NAME => answer!(method::WriteFile, |params| adapter.write_file(params)),
         method::StatFile::NAME => answer!(method::StatFile, |params| adapter.stat_file(params)),

@@ -11,7 +11,7 @@ use crate::{catalogue::Catalogue, near_miss::hint, step::StepTable};
 /// Something wrong with a feature, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// The file, relative to the folder of features.
+    /// The file: a feature, relative to the folder of features, or one of the catalogue.
     pub file: String,
     /// The line; 0 where none can be named.
     pub line: usize,
@@ -20,7 +20,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(file: &str, line: usize, problem: impl Into<String>) -> Self {
+    pub(crate) fn new(file: &str, line: usize, problem: impl Into<String>) -> Self {
         Self {
             file: file.into(),
             line,

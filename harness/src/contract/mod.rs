@@ -4,6 +4,7 @@ mod check;
 mod need;
 mod parse;
 mod source;
+mod written;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,17 @@ pub struct Contract {
     pub catalogue: Catalogue,
     /// The requirements by chapter and number.
     pub requirements: Vec<Requirement>,
+    /// The feature file, relative to the folder of features → what it is for.
+    pub purposes: BTreeMap<String, Purpose>,
+}
+
+/// What a feature is for, in its own words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Purpose {
+    /// Its title, which begins with the code of its chapter.
+    pub title: String,
+    /// What stands under the title.
+    pub text: String,
 }
 
 /// One testable rule.
@@ -57,6 +69,8 @@ pub struct Requirement {
     pub line: usize,
     /// The scenarios that prove it: one, or one a row of its examples.
     pub rows: Vec<Row>,
+    /// The scenario as it is written, with its examples, for people to read.
+    pub written: String,
 }
 
 /// One scenario of a requirement.
@@ -124,7 +138,11 @@ impl Contract {
     /// Parses all features; everything that is wrong with them comes back besides.
     #[must_use]
     pub fn load(source: &FeatureSource, catalogue: Catalogue) -> (Self, Vec<Problem>) {
-        let (mut requirements, mut problems) = parse::parse_all(source, &catalogue);
+        let parse::Parsed {
+            mut requirements,
+            purposes,
+            mut problems,
+        } = parse::parse_all(source, &catalogue);
         let order = |chapter: &str| {
             catalogue
                 .chapters
@@ -138,6 +156,7 @@ impl Contract {
             Self {
                 catalogue,
                 requirements,
+                purposes,
             },
             problems,
         )

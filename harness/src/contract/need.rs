@@ -25,15 +25,16 @@ impl From<&Initialized> for Declared {
     }
 }
 
-/// One thing that a requirement needs; written in a tag as `timeout`, `!user` or `kill_scope=tree`.
+/// One thing that a requirement needs; written in a tag as `timeout`, `!user`, `kill_scope=tree`
+/// or `state=cwd_env|shell`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The capability is declared.
     Capability(String),
     /// The capability is not declared: the requirement is about its refusal.
     Without(String),
-    /// The choice has this variant.
-    Choice(String, String),
+    /// The choice has this variant, or one of these: where one variant promises all that another does, both are named.
+    Choice(String, Vec<String>),
 }
 
 impl Need {
@@ -44,7 +45,9 @@ impl Need {
             return Self::Without(capability.into());
         }
         match text.split_once('=') {
-            Some((choice, variant)) => Self::Choice(choice.into(), variant.into()),
+            Some((choice, variants)) => {
+                Self::Choice(choice.into(), variants.split('|').map(Into::into).collect())
+            }
             None => Self::Capability(text.into()),
         }
     }
@@ -55,7 +58,10 @@ impl Need {
         match self {
             Self::Capability(name) => declared.capabilities.contains(name),
             Self::Without(name) => !declared.capabilities.contains(name),
-            Self::Choice(name, variant) => declared.choices.get(name) == Some(variant),
+            Self::Choice(name, variants) => declared
+                .choices
+                .get(name)
+                .is_some_and(|variant| variants.contains(variant)),
         }
     }
 }
@@ -65,7 +71,7 @@ impl fmt::Display for Need {
         match self {
             Self::Capability(name) => f.write_str(name),
             Self::Without(name) => write!(f, "!{name}"),
-            Self::Choice(name, variant) => write!(f, "{name}={variant}"),
+            Self::Choice(name, variants) => write!(f, "{name}={}", variants.join("|")),
         }
     }
 }

@@ -1,20 +1,32 @@
 //! Features → requirements.
 
+use std::collections::BTreeMap;
+
 use gherkin::{Examples, GherkinEnv, Scenario, Step};
 
-use super::{FeatureSource, Need, Problem, Requirement, Row};
+use super::{FeatureSource, Need, Problem, Purpose, Requirement, Row, written::written};
 use crate::{catalogue::Catalogue, near_miss::hint, verdict::Level};
 
+/// What stands in the features.
+pub(super) struct Parsed {
+    pub(super) requirements: Vec<Requirement>,
+    /// File → what it is for.
+    pub(super) purposes: BTreeMap<String, Purpose>,
+    pub(super) problems: Vec<Problem>,
+}
+
 /// Parses every feature; a feature that cannot be parsed is a problem with file and line.
-pub(super) fn parse_all(source: &FeatureSource, catalogue: &Catalogue) -> (Vec<Requirement>, Vec<Problem>) {
+pub(super) fn parse_all(source: &FeatureSource, catalogue: &Catalogue) -> Parsed {
     let (mut requirements, mut problems) = (Vec::new(), Vec::new());
+    let mut purposes = BTreeMap::new();
     let texts = match source.read() {
         Ok(texts) => texts,
         Err((path, error)) => {
-            return (
+            return Parsed {
                 requirements,
-                vec![Problem::new(&path, 0, format!("cannot be read: {error}"))],
-            );
+                purposes,
+                problems: vec![Problem::new(&path, 0, format!("cannot be read: {error}"))],
+            };
         }
     };
     if texts.is_empty() {
@@ -30,6 +42,11 @@ pub(super) fn parse_all(source: &FeatureSource, catalogue: &Catalogue) -> (Vec<R
                         "has a Background or a Rule; a scenario says itself what it needs",
                     ));
                 }
+                let purpose = Purpose {
+                    title: feature.name.clone(),
+                    text: one_line(feature.description.as_deref()),
+                };
+                purposes.insert(file.clone(), purpose);
                 for scenario in &feature.scenarios {
                     requirements.push(requirement(&file, scenario, catalogue, &mut problems));
                 }
@@ -44,7 +61,11 @@ pub(super) fn parse_all(source: &FeatureSource, catalogue: &Catalogue) -> (Vec<R
             }
         }
     }
-    (requirements, problems)
+    Parsed {
+        requirements,
+        purposes,
+        problems,
+    }
 }
 
 /// The line in a parse error's text, `… at 3:5 …`.
@@ -72,7 +93,7 @@ fn requirement(
         chapter: String::new(),
         profiles: Vec::new(),
         needs: Vec::new(),
-        reason: reason_of(scenario),
+        reason: one_line(scenario.description.as_deref()),
         mutants: Vec::new(),
         fresh: false,
         alone: false,
@@ -80,6 +101,7 @@ fn requirement(
         file: file.to_owned(),
         line,
         rows: Vec::new(),
+        written: written(scenario),
     };
     for tag in &scenario.tags {
         let (name, value) = tag.split_once(':').unwrap_or((tag, ""));
@@ -110,9 +132,11 @@ fn requirement(
     found
 }
 
-fn reason_of(scenario: &Scenario) -> String {
-    let description = scenario.description.as_deref().unwrap_or_default();
-    description.split_whitespace().collect::<Vec<_>>().join(" ")
+fn one_line(text: Option<&str>) -> String {
+    text.unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// What a need names must be in the catalogue.
@@ -126,21 +150,25 @@ fn check_need(need: &Need, catalogue: &Catalogue, report: &mut impl FnMut(String
                 ));
             }
         }
-        Need::Choice(name, variant) => match catalogue.choices.get(name) {
+        Need::Choice(name, variants) => match catalogue.choices.get(name) {
             None => {
                 report(format!(
                     "needs the unknown choice {name:?}{}",
                     hint(name, catalogue.choices.keys().map(String::as_str))
                 ));
             }
-            Some(choice) if !choice.values.contains_key(variant) => {
-                let known: Vec<_> = choice.values.keys().map(String::as_str).collect();
-                report(format!(
-                    "needs the unknown variant {variant:?} of {name}; it has {}",
-                    known.join(", ")
-                ));
+            Some(choice) => {
+                let unknown = variants
+                    .iter()
+                    .filter(|variant| !choice.values.contains_key(*variant));
+                for variant in unknown {
+                    let known: Vec<_> = choice.values.keys().map(String::as_str).collect();
+                    report(format!(
+                        "needs the unknown variant {variant:?} of {name}; it has {}",
+                        known.join(", ")
+                    ));
+                }
             }
-            Some(_) => {}
         },
     }
 }

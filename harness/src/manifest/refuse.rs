@@ -50,6 +50,7 @@ impl ManifestAdapter {
         self.needs(params.user.is_some(), "user")?;
         self.needs(params.pty.is_some(), "pty")?;
         self.needs(params.detach, "jobs")?;
+        self.needs(params.session.is_some(), "sessions")?;
         self.needs(params.rpc.is_some(), "rpc")?;
         match &params.command {
             Command::Argv(words) if words.first().is_none_or(ByteString::is_empty) => {

@@ -121,8 +121,8 @@ pub async fn test(
     sink: EventSink,
 ) -> Result<(), SubjectFailure> {
     let mut workshop = launch::workshop(subject, options);
-    let worker = match introduce(&workshop, options).await {
-        Ok(worker) => worker,
+    let (worker, declared) = match get_acquainted(&mut workshop, options).await {
+        Ok(acquainted) => acquainted,
         Err(failure) => {
             let reason = failure.seen.clone();
             let broken = failure.kind.as_deref() != Some(INTERRUPTED);
@@ -137,8 +137,6 @@ pub async fn test(
             });
         }
     };
-    let declared = Declared::from(&worker.initialized);
-    workshop.set_factor(factor_of(&declared));
     let info = SubjectInfo {
         untested: contract.untested(&declared),
         ..info_of(subject, &worker)
@@ -218,6 +216,21 @@ async fn introduce(workshop: &Workshop, options: &RunOptions) -> Result<Worker, 
         () = options.stop.stopped() => Err(Failure::interrupted()),
         worker = workshop.employ() => worker,
     }
+}
+
+/// Starts a first adapter, and fits the workshop to what it declares.
+async fn get_acquainted(
+    workshop: &mut Workshop,
+    options: &RunOptions,
+) -> Result<(Worker, Declared), Failure> {
+    let worker = introduce(workshop, options).await?;
+    let declared = Declared::from(&worker.initialized);
+    workshop.set_factor(factor_of(&declared));
+    let outlives = |name: &str| declared.capabilities.contains(name);
+    if outlives("attach") || outlives("survive_client") {
+        workshop.keep_what_is_left()?;
+    }
+    Ok((worker, declared))
 }
 
 /// By how much every deadline is longer than on this machine.

@@ -5,6 +5,8 @@ mod condition;
 mod conversation;
 mod failure;
 mod host;
+mod keeping;
+mod key;
 mod ledger;
 mod others;
 mod room;
@@ -41,7 +43,7 @@ pub(crate) use ledger::Ledger;
 pub(crate) use stay::Stay;
 pub use worker::{CANARY, Sandbox, Worker, Workshop};
 
-use crate::step::StepResult;
+use crate::{step::StepResult, steps::Expected};
 
 /// The world of one scenario.
 #[derive(Default)]
@@ -87,16 +89,28 @@ pub(crate) struct Notes {
     pub(crate) mark: Option<ByteString>,
     /// The id of a sandbox, or a name, that an error should tell.
     pub(crate) name: Option<String>,
+    /// The session in question.
+    pub(crate) session: Option<String>,
     /// What the backend said of itself, or what a call gave, for the next step.
     pub(crate) value: Option<serde_json::Value>,
     /// The tools that a command was given.
     pub(crate) tools: Option<Arc<tools::Toolbox>>,
+    /// The key of the scenario's sandbox.
+    pub(crate) key: Option<String>,
+    /// What another caller was answered that opened a key.
+    pub(crate) opened: Option<Opened>,
+    /// The ids of jobs, in the order in which they were started.
+    pub(crate) jobs: Vec<String>,
     /// A number for the next step.
     pub(crate) number: Option<u64>,
     /// Paths on this machine that were the sandbox's which was destroyed last.
     pub(crate) places: Vec<PathBuf>,
     /// Records of commands that ran at the same time.
     pub(crate) records: Vec<ExecRecord>,
+    /// What each of them should have been answered.
+    pub(crate) expected: Vec<Expected>,
+    /// Whether each of them has left its mark.
+    pub(crate) marks: Vec<bool>,
     /// How the backend was without each thing that it needs.
     pub(crate) without: Vec<Without>,
 }

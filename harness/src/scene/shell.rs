@@ -38,21 +38,25 @@ fn octal(bytes: &[u8]) -> String {
         })
 }
 
-/// The numbered lines that `numbered` prints: eight bytes each.
+/// The numbered lines that `numbered` prints: eight bytes each, but for the last, which may be cut.
 #[must_use]
 pub fn numbered_bytes(bytes: usize) -> Vec<u8> {
-    (0..bytes / 8)
+    let mut lines: Vec<u8> = (0..bytes.div_ceil(8))
         .flat_map(|line| format!("{line:07}\n").into_bytes())
-        .collect()
+        .collect();
+    lines.truncate(bytes);
+    lines
 }
 
 /// A command that prints numbered lines of eight bytes each, so that any loss, repetition or exchange shows.
 #[must_use]
 pub fn numbered(bytes: usize) -> String {
-    format!(
-        "awk 'BEGIN {{ for (i = 0; i < {}; i++) printf \"%07d\\n\", i }}'",
-        bytes / 8
-    )
+    let (lines, rest) = (bytes / 8, bytes % 8);
+    let cut = match rest {
+        0 => String::new(),
+        rest => format!("; printf \"%s\", substr(sprintf(\"%07d\", i), 1, {rest})"),
+    };
+    format!("awk 'BEGIN {{ for (i = 0; i < {lines}; i++) printf \"%07d\\n\", i{cut} }}'")
 }
 
 #[cfg(test)]
@@ -87,6 +91,8 @@ mod tests {
         assert_eq!(sh(&print(&all)), all);
         assert!(print(&all).is_ascii());
         assert_eq!(sh(&print(b"-n x\n")), b"-n x\n");
-        assert_eq!(sh(&numbered(80_000)), numbered_bytes(80_000));
+        for bytes in [80_000, 7, 999, 1001] {
+            assert_eq!(sh(&numbered(bytes)), numbered_bytes(bytes));
+        }
     }
 }

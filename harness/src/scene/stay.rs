@@ -39,6 +39,7 @@ pub(crate) struct Stay {
     pub(super) room: Room,
     /// What was started: the guard, or the adapter where there is none.
     root: u32,
+    /// Whether there is a guard.
     guarded: bool,
     /// The adapter itself.
     adapter: Process,
@@ -84,13 +85,13 @@ impl Scene {
         // It is stopped in the end, and nobody else gets it.
         self.alone = true;
         self.worker = Some(worker);
-        let guarded = workshop.guarded();
-        let adapter = blocking(move || adapter_of(started, guarded)).await?;
+        let around = workshop.around();
+        let adapter = blocking(move || adapter_of(started, around)).await?;
         self.stay = Some(Stay {
             rooms,
             room,
             root: started,
-            guarded,
+            guarded: around > 0,
             adapter: adapter.ok_or_else(|| Failure::inconclusive("the adapter's process cannot be seen"))?,
             before: Ledger::default(),
             neighbour: None,
@@ -312,15 +313,14 @@ fn left(things: Vec<String>) -> Failure {
     Failure::failed("nothing that was not there before", told.join("; "))
 }
 
-/// The adapter below its guard: the first process that the guard has started.
-fn adapter_of(root: u32, guarded: bool) -> Option<Process> {
-    if !guarded {
-        return Process::of(root);
-    }
-    process_table::descendants_of(root)
-        .into_iter()
-        .filter(|process| process.parent == root)
-        .min_by_key(|process| (process.started, process.id))
+/// The adapter below so many processes of ours, each of which has started the next one before anything else.
+pub(super) fn adapter_of(root: u32, around: usize) -> Option<Process> {
+    (0..around).try_fold(Process::of(root)?, |parent, _| {
+        process_table::descendants_of(parent.id)
+            .into_iter()
+            .filter(|process| process.parent == parent.id)
+            .min_by_key(|process| (process.started, process.id))
+    })
 }
 
 async fn blocking<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {

@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -25,7 +25,7 @@ use super::{
     conversation::{Conversation, Listener},
     room::{Room, Rooms},
 };
-use crate::{stop::Stop, watch::left_behind};
+use crate::{stop::Stop, watch::Keeping};
 
 /// How long an adapter may take to introduce itself, before scaling.
 const INTRODUCTION: Duration = Duration::from_secs(15);
@@ -57,7 +57,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    pub(super) fn new(opened: Opened) -> Self {
+    pub(crate) fn new(opened: Opened) -> Self {
         Self {
             id: opened.sandbox.clone(),
             opened,
@@ -196,11 +196,14 @@ impl Worker {
 
 /// Starts adapters and lends them out.
 pub struct Workshop {
-    launch: Launch,
+    pub(super) launch: Launch,
     run: String,
-    scratch: String,
-    guarded: bool,
+    pub(super) scratch: String,
+    /// How many processes of ours are around an adapter.
+    pub(super) around: usize,
     factor: u32,
+    /// What adapters leave behind to be found again, where the subject has such things.
+    pub(super) keeping: Mutex<Option<Keeping>>,
     idle: Mutex<Vec<Worker>>,
     /// Adapters whose sandboxes are left as they are, with these.
     kept: Mutex<Vec<(Worker, Sandbox)>>,
@@ -229,8 +232,9 @@ impl Workshop {
             launch,
             run,
             scratch,
-            guarded: false,
+            around: 0,
             factor: 1,
+            keeping: Mutex::default(),
             idle: Mutex::default(),
             kept: Mutex::default(),
             stop,
@@ -253,12 +257,7 @@ impl Workshop {
 
     /// Sets whether what is launched is a guard with the adapter below it.
     pub fn set_guarded(&mut self, guarded: bool) {
-        self.guarded = guarded;
-    }
-
-    /// Whether what is launched is a guard with the adapter below it.
-    pub(super) fn guarded(&self) -> bool {
-        self.guarded
+        self.around = usize::from(guarded);
     }
 
     /// A time of the contract, scaled by how far away the subject is.
@@ -346,14 +345,6 @@ impl Workshop {
     /// Makes the rooms of a scenario.
     pub(super) async fn rooms(&self, name: &str) -> Result<Rooms, Failure> {
         Rooms::make(&self.scratch, &self.run, name).await
-    }
-
-    /// What the guard with that process number, which has ended, found living when its adapter had ended; `None` when it did
-    /// not say.
-    pub(super) async fn left_behind(&self, guard: u32) -> Option<Vec<String>> {
-        let scratch = PathBuf::from(&self.scratch);
-        let look = tokio::task::spawn_blocking(move || left_behind(&scratch, guard));
-        look.await.unwrap_or_default()
     }
 
     async fn introduce(
@@ -458,7 +449,7 @@ impl Workshop {
         kept.iter().map(|(_, sandbox)| describe(sandbox)).collect()
     }
 
-    /// Stops all idle adapters, each after closing its shared sandbox.
+    /// Stops all idle adapters, each after closing its shared sandbox, and ends what is kept.
     pub async fn shut(&self) {
         let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         for (worker, _) in kept {
@@ -472,6 +463,7 @@ impl Workshop {
             worker.client.stop(GRACE).await;
         });
         futures::future::join_all(stops).await;
+        self.end_what_is_kept().await;
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::{
     contract::{cap, error, event, proto},
-    exec::{args, cwd, env, exit, shell, timeout},
+    exec::{args, cancel, cwd, env, exit, flow, out, race, shell, stdin, stream, timeout, user},
     files::file,
     general,
-    lifecycle::{close, leak, leave_beat, open, preflight, stale},
+    lifecycle::{attach, close, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
     scene::{Failure, Scene},
@@ -22,10 +22,15 @@ pub(super) fn register(steps: &mut StepList) {
                 if let Some(seconds) = number_in(what, "keeps a beat, with a deadline of ", " seconds") {
                     return stale::keep_beat_until(scene, seconds).await;
                 }
+                if let Some(bytes) = number_in(what, "prints ", " bytes to a caller that takes nothing") {
+                    return cancel::print_to_nobody(scene, bytes).await;
+                }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
-                    other => Err(unknown(other, "done by a command")),
+                    "has removed the directory that commands start in" => cwd::remove_first(scene).await,
+                    "was run in a directory that does not exist" => cwd::run_nowhere(scene).await,
+                    other => cancel::start(scene, other).await,
                 }
             })
         })
@@ -39,6 +44,9 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 match arguments.words(0)? {
                     "what only Bash has" => cap::use_bash(scene).await,
+                    "the name of one that has ended" => race::run_under_old_name(scene).await,
+                    "more memory than there is" => exit::exhaust_memory(scene).await,
+                    "a helper of its shell for its output" => stream::use_helper(scene).await,
                     "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
                     other => Err(unknown(other, "used by a command")),
                 }
@@ -50,7 +58,11 @@ pub(super) fn register(steps: &mut StepList) {
                 if let Some(favour) = what.strip_prefix("is asked to ") {
                     return cap::ask_to(scene, favour).await;
                 }
+                if let Some(what) = what.strip_prefix("is told to ") {
+                    return cancel::tell(scene, what).await;
+                }
                 match what {
+                    "closes them all at the same time" => race::close_together(scene).await,
                     "introduces itself" => cap::introduce(scene).await,
                     "is asked once what it misses" => preflight::ask(scene, 1).await,
                     "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
@@ -74,6 +86,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "lost with its sandbox" => close::answered_as_lost(scene).await,
                     "lost with its sandbox, or as ended by a signal" => stale::answered_as_ended(scene).await,
                     "timed out" => timeout::answered_as_timed_out(scene).await,
+                    "exited with code 3" => stdin::answered_as_exited(scene, 3).await,
                     other => Err(unknown(other, "an answer")),
                 }
             })
@@ -83,6 +96,7 @@ pub(super) fn register(steps: &mut StepList) {
                 match arguments.words(0)? {
                     "exactly that name in its directory" => file::find_name(scene).await,
                     "it in the directory that commands start in" => file::find_relative(scene).await,
+                    "the mark in the directory that commands start in" => general::find_mark(scene).await,
                     "these lines in the file, byte for byte" => shell::find_lines(scene).await,
                     other => Err(unknown(other, "to be found")),
                 }
@@ -124,12 +138,18 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
     }
     match how {
         "abandoned by its reader" => exit::lose_reader(scene).await,
+        "cancelled as soon as it is asked for" => cancel::cancel_early(scene).await,
+        "run under the name of one that runs" => race::run_under_used_name(scene).await,
+        "run as a user that does not exist" => user::run_as_unknown(scene).await,
         "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
         other => Err(unknown(other, "done with a command")),
     }
 }
 
 async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
+    if let Some(name) = which.strip_prefix("is given a variable with ") {
+        return env::give_program(scene, name).await;
+    }
     if let Some(kind) = which.strip_prefix("is given arguments of ") {
         return args::run_with(scene, kind).await;
     }
@@ -140,8 +160,8 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,
+        "in this directory lists its variables" | "lists its variables" => cwd::list_variables(scene).await,
         "whose name a shell would take apart is run" => args::run_by_a_hostile_name(scene).await,
-        "in this directory lists its variables" => cwd::list_variables(scene).await,
         other => Err(unknown(other, "done by a program")),
     }
 }
@@ -164,11 +184,19 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
             cwd::printed(scene, what).await
         }
         "not" => env::is_not_set(scene),
+        "among the variables that it sees" => env::is_listed(scene),
         "listed as running" => open::listed_as_running(scene).await,
         "not listed" => open::not_listed(scene).await,
+        "the same sandbox, found again" => attach::same(scene),
+        "another sandbox" => attach::different(scene),
+        "a new sandbox, with nothing of the one before" => attach::new_and_empty(scene).await,
+        "as the last caller has asked" => attach::as_asked(scene).await,
+        "gone, and whoever uses it is told so" => attach::gone(scene).await,
         "described as running, under its own id, with the directory that commands start in" => {
             open::described_truly(scene).await
         }
+        "told exactly, with the digest of each stream" => out::told_exactly(scene),
+        "sent as far as it was wanted, and the rest is told as a gap" => out::sent_as_wanted(scene),
         "answered with an error that names no request" => proto::answered_unaddressed(scene).await,
         other => Err(unknown(other, "seen")),
     }
@@ -178,7 +206,11 @@ fn it_was(scene: &Scene, what: &str) -> StepResult {
     if let Some(seconds) = number_in(what, "answered within ", " seconds") {
         return general::answered_within(scene, Duration::from_secs(seconds));
     }
+    if let Some(mebibytes) = number_in(what, "carried with no more than ", " MiB of memory") {
+        return out::carried_within(scene, mebibytes);
+    }
     match what {
+        "told the digest of all that it was fed" => flow::told_digest(scene),
         "announced once, before any output" => event::announced(scene),
         "said to be alive meanwhile" => event::said_alive(scene),
         other => Err(unknown(other, "seen")),

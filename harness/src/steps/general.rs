@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use herm_protocol::{
     ErrorKind,
-    exec::{Outcome, SetupFailure, Stream},
+    exec::{Outcome, SetupFailure, SignalCause, Stream},
 };
 
-use super::exec::enc;
+use super::{composed::number_in, exec::enc};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -67,6 +67,9 @@ pub(super) async fn keep_beat(scene: &mut Scene) -> StepResult {
     scene.await_beat().await
 }
 
+/// How long it may take to print what the words of a step name.
+const PRINTED: Duration = Duration::from_secs(30);
+
 /// Every byte value, in order.
 pub(super) fn all_bytes() -> Vec<u8> {
     (0..=255).collect()
@@ -76,6 +79,15 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
     let text = match what {
         "nothing" => "true".to_owned(),
         "every byte value" => shell::print(&all_bytes()),
+        "a hundred lines, in turns as output and as errors" => {
+            let lines = (0..50).map(|line| format!("output {line}\nerror {line}\n"));
+            scene.notes.content = Some(lines.collect::<String>().into_bytes());
+            "i=0; while [ $i -lt 50 ]; do echo output $i; echo error $i >&2; i=$((i+1)); done".to_owned()
+        }
+        line if let Some(bytes) = number_in(line, "one line of ", " bytes") => {
+            scene.notes.content = Some(vec![b'x'; bytes]);
+            format!("head -c {bytes} /dev/zero | tr '\\0' x")
+        }
         other => {
             let bytes = other
                 .strip_suffix(" bytes in many pieces")
@@ -90,7 +102,7 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
         }
     };
     let params = scene.command(text).await?;
-    scene.run(&params).await
+    scene.run_within(&params, scene.scaled(PRINTED)).await
 }
 
 /// The stream that follows the word "standard".
@@ -148,6 +160,14 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
         "timed out" => expect_outcome(scene, &Outcome::TimedOut),
         "timed out, each at its own deadline" => super::exec::timeout::told_apart(scene),
         "cancelled" => expect_outcome(scene, &Outcome::Cancelled),
+        "ended by a signal, for lack of memory" => expect_outcome(
+            scene,
+            &Outcome::Signaled {
+                number: 9,
+                cause: SignalCause::OutOfMemory,
+            },
+        ),
+        "not told as a lack of memory" => for_no_lack_of_memory(scene),
         "a failure that the shell has told" => told_by_the_shell(scene),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }
@@ -187,6 +207,20 @@ pub(super) fn expect_outcome(scene: &Scene, expected: &Outcome) -> StepResult {
         format!("the outcome: {expected}"),
         format!("{outcome}{}", said(scene)),
     ))
+}
+
+/// A kill that somebody sent is not told as one of the system's for lack of memory.
+fn for_no_lack_of_memory(scene: &Scene) -> StepResult {
+    match &scene.result()?.outcome {
+        lack @ Outcome::Signaled {
+            cause: SignalCause::OutOfMemory,
+            ..
+        } => Err(Failure::failed(
+            "an outcome that tells of no lack of memory",
+            lack.to_string(),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What a command has said, for a failure.
@@ -321,6 +355,8 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
         "as an invalid argument" => ErrorKind::InvalidArgument,
         "because no version is shared" => ErrorKind::VersionMismatch,
         "because the sandbox is not there" => ErrorKind::SandboxNotFound,
+        "because the job is not there" => ErrorKind::JobNotFound,
+        "because no such command runs" => ErrorKind::ExecNotFound,
         "because the file is not there" => ErrorKind::NotFound,
         "because it is a directory" => ErrorKind::IsADirectory,
         "because there is no room" => ErrorKind::LimitExceeded,
@@ -370,6 +406,24 @@ pub(super) async fn absent(scene: &mut Scene, expected: &str, otherwise: &str) -
         return Ok(());
     }
     Err(Failure::failed(expected, otherwise))
+}
+
+/// Whether a command that is told no directory finds the mark by its name.
+pub(super) async fn mark_is_in_directory(scene: &mut Scene) -> Result<bool, Failure> {
+    let path = scene.notes.mark.clone().unwrap_or_default().into_bytes();
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let look = format!("if [ -e {} ]; then echo there; fi", shell::word(name));
+    Ok(scene.observe(look).await? == b"there\n")
+}
+
+pub(super) async fn find_mark(scene: &mut Scene) -> StepResult {
+    if mark_is_in_directory(scene).await? {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "the mark in the directory that commands start in",
+        "it is not there",
+    ))
 }
 
 async fn still_runs(scene: &mut Scene) -> StepResult {

@@ -7,6 +7,8 @@ mod files;
 mod general;
 mod lifecycle;
 
+pub(crate) use exec::Expected;
+
 use crate::step::StepList;
 
 /// Registers every step.

@@ -17,7 +17,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_child_subreaper},
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -47,37 +47,61 @@ const REAP: Duration = Duration::from_secs(1);
 pub fn guard(scratch: &Path, command: &[OsString]) -> io::Result<u8> {
     // As long as this lock is held the janitor does not touch the scratch folder.
     let _lock = scratch::hold(scratch)?;
-    set_child_subreaper(Pid::from_raw(1))?;
+    descendants::adopt_orphans()?;
+    let asked = heed_signals()?;
+    let status = run(command, &asked)?;
+    end_what_is_left(scratch, std::process::id(), &asked)?;
+    Ok(code_of(status))
+}
+
+/// Notes that a signal has asked this process to end.
+pub(super) fn heed_signals() -> io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, asked.clone())?;
     }
+    Ok(asked)
+}
+
+/// Runs the adapter to its end.
+pub(super) fn run(command: &[OsString], asked: &AtomicBool) -> io::Result<Option<ExitStatus>> {
     let mut child = command_of(command)?
         .spawn()
         .map_err(|error| not_started(command, &error))?;
     // The adapter's output ends when the adapter does, and not when this process does.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
-    let status = watch(&mut child, &asked)?;
-    let left = descendants::await_end(if asked.load(Ordering::SeqCst) {
+    watch(&mut child, asked)
+}
+
+/// Gives what the adapter has left behind a moment to end by itself, and tells in the name of the guard of that number what
+/// does not.
+pub(super) fn await_and_tell(scratch: &Path, guard: u32, asked: &AtomicBool, hurry: impl Fn() -> bool) {
+    let grace = if asked.load(Ordering::SeqCst) {
         SHORT_LEFT_GRACE
     } else {
         LEFT_GRACE
-    });
+    };
+    let left = descendants::await_end(grace, hurry);
     // Told before it is done: a guard that is killed meanwhile has said what it saw.
-    if let Err(error) = left::tell_left(scratch, &left) {
+    if let Err(error) = left::tell_left(scratch, guard, &left) {
         tell(format_args!(
             "herm guard: failed to tell in {} of {} processes that the adapter had left behind: {error}",
             scratch.display(),
             left.len()
         ));
     }
+}
+
+/// Ends what the adapter has left behind and does not end by itself.
+pub(super) fn end_what_is_left(scratch: &Path, guard: u32, asked: &AtomicBool) -> io::Result<()> {
+    await_and_tell(scratch, guard, asked, || false);
     let ended = descendants::end_all()?;
     if ended > 0 {
         tell(format_args!(
             "herm guard: ended {ended} processes that the adapter had left behind"
         ));
     }
-    Ok(code_of(status))
+    Ok(())
 }
 
 /// The command, to be started.
@@ -153,7 +177,8 @@ fn wait(handle: &impl AsFd, input: Option<&impl AsFd>, time: Duration) -> io::Re
     }
 }
 
-fn code_of(status: Option<ExitStatus>) -> u8 {
+/// The exit code of an adapter, 128 + n where signal n ended it.
+pub(super) fn code_of(status: Option<ExitStatus>) -> u8 {
     let code = status.and_then(|status| {
         status
             .code()

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Scratch, scratch};
+use super::{Scratch, kept, scratch};
 use crate::report;
 
 /// What a run says that ends in order.
@@ -74,6 +74,7 @@ pub fn janitor(run: &str, reports: Option<&Path>) {
     loop {
         let claim = scratch::claim(&scratch);
         if claim.is_some() || Instant::now() > deadline {
+            kept::end_all_kept(&scratch);
             // After so long a guard is beyond help, and `herm clean` could do no better.
             let _ = scratch::remove(&scratch);
             return;

@@ -11,10 +11,15 @@ fn path_of(scratch: &Path, guard: u32) -> PathBuf {
     scratch.join(format!(".left-{guard}"))
 }
 
-/// Tells of processes, one a line, before they are ended. The file is there as a whole or not at all.
+/// Tells of processes, one a line, before they are ended, in the name of the guard of that process number. The file is there
+/// as a whole or not at all.
 #[cfg(target_os = "linux")]
-pub(super) fn tell_left(scratch: &Path, processes: &[crate::process_table::Process]) -> io::Result<()> {
-    let path = path_of(scratch, std::process::id());
+pub(super) fn tell_left(
+    scratch: &Path,
+    guard: u32,
+    processes: &[crate::process_table::Process],
+) -> io::Result<()> {
+    let path = path_of(scratch, guard);
     let half = path.with_extension("half");
     let lines = processes.iter().map(|process| process.describe() + "\n");
     fs::write(&half, lines.collect::<String>())?;
@@ -38,9 +43,9 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let own = std::process::id();
         assert_eq!(left_behind(scratch.path(), own), None);
-        tell_left(scratch.path(), &[]).unwrap();
+        tell_left(scratch.path(), own, &[]).unwrap();
         assert_eq!(left_behind(scratch.path(), own), Some(Vec::new()));
-        tell_left(scratch.path(), &[Process::of(own).unwrap()]).unwrap();
+        tell_left(scratch.path(), own, &[Process::of(own).unwrap()]).unwrap();
         let told = left_behind(scratch.path(), own).unwrap();
         assert!(
             told.len() == 1 && told[0].contains(&format!("process {own}")),

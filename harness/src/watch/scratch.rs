@@ -9,6 +9,7 @@ use std::{
 
 use herm_protocol::remove_tree::{Locked, remove_tree};
 
+use super::kept;
 use crate::tell::tell;
 
 /// How the names of such folders begin; the run's id follows.
@@ -232,11 +233,12 @@ impl Abandoned {
         }
     }
 
-    /// Removes it, and nothing else. Says where it was.
+    /// Removes it, with what the adapters of the run have left behind, and nothing else. Says where it was.
     ///
     /// # Errors
     /// Something in it cannot be removed.
     pub fn remove(self) -> Result<PathBuf, ScratchError> {
+        kept::end_all_kept(&self.path);
         remove(&self.path)?;
         Ok(self.path)
     }

@@ -60,6 +60,9 @@ impl Resident {
     pub(super) fn set_up_failed(&mut self, id: u64, failure: Failure) {
         self.tell_started(id);
         self.close_input(id);
+        if let Some(session) = self.jobs.get(&id).and_then(|job| job.session.as_ref()) {
+            session.release();
+        }
         self.finish(id, Instant::now(), failed(failure), false);
     }
 
@@ -75,7 +78,11 @@ impl Resident {
             return;
         };
         if let Some(session) = &job.session {
-            session.take();
+            if end.force.is_none() && matches!(end.status, Some(Status::Exited(_))) {
+                session.take();
+            } else {
+                session.release();
+            }
         }
         let until = at + DRAIN;
         job.phase = Phase::Draining {

@@ -55,6 +55,8 @@ pub(super) struct Output {
     pub(super) paused: bool,
     pub(super) enlarged: bool,
     pub(super) spool: Spool,
+    /// The greatest offset that was read from without being attached: what comes before it was taken.
+    pub(super) taken: u64,
     /// How much more than its capacity the spool takes of what is left in the pipe at the end.
     pub(super) slack: u64,
 }
@@ -66,6 +68,7 @@ impl Output {
             paused: false,
             enlarged: false,
             spool,
+            taken: 0,
             slack: SLACK,
         }
     }
@@ -200,7 +203,7 @@ impl Job {
             .min();
         let room = match (floor, self.spool_full) {
             (Some(floor), _) => output.spool.room(floor),
-            (None, SpoolFull::Block) => output.spool.room(0),
+            (None, SpoolFull::Block) => output.spool.room(output.taken),
             (None, SpoolFull::DropOldest) => u64::MAX,
         };
         if matches!(self.phase, Phase::Draining { .. }) {

@@ -6,7 +6,6 @@ mod connection;
 mod ending;
 mod input;
 mod job;
-mod memory_limit;
 mod output;
 mod requests;
 mod spares;
@@ -27,10 +26,10 @@ use std::{
 
 pub(crate) use tools::ToolDoor;
 
+use crate::memory_limit::KillCounter;
 use caller::Caller;
 use connection::{Come, Connection};
 use job::{Job, Supervisor};
-use memory_limit::KillCounter;
 use token::Token;
 
 use crate::{

@@ -34,11 +34,21 @@ impl Resident {
                 self.go_on_with_shutdown();
             }
             Request::EndSession { call, name } => {
-                self.sessions.end(&name);
+                self.end_session(&name);
                 self.send(connection, &Reply::Done { call });
             }
             Request::List { call, after, most } => self.list(connection, call, after, most),
             request => self.answer_about_job(connection, &request),
+        }
+    }
+
+    /// Forgets a session. What commands of it that still run would leave is not its state any more.
+    fn end_session(&mut self, name: &str) {
+        self.sessions.end(name);
+        for job in self.jobs.values_mut() {
+            if let Some(session) = job.session.as_mut().filter(|session| session.is_of(name)) {
+                session.leave_nothing();
+            }
         }
     }
 
@@ -285,7 +295,20 @@ impl Resident {
                 data: Box::new(data),
             },
         );
+        self.note_taken(id, stream, from);
         Ok(())
+    }
+
+    /// Who reads on from an offset has what comes before it, and a job that waits for room goes on.
+    fn note_taken(&mut self, id: u64, stream: Stream, before: u64) {
+        let output = self
+            .jobs
+            .get_mut(&id)
+            .and_then(|job| job.outputs[stream.index()].as_mut());
+        if let Some(output) = output {
+            output.taken = output.taken.max(before.min(output.spool.end()));
+            self.resume(id);
+        }
     }
 
     fn forget(&mut self, connection: u64, call: u32, id: u64) -> Result<(), Refusal> {

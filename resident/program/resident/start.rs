@@ -2,11 +2,15 @@
 
 use std::{
     collections::VecDeque,
+    ffi::OsString,
     fs::{File, OpenOptions},
     io,
     os::{
         fd::OwnedFd,
-        unix::fs::{FileTypeExt as _, MetadataExt as _},
+        unix::{
+            ffi::OsStringExt as _,
+            fs::{FileTypeExt as _, MetadataExt as _},
+        },
     },
     time::{Duration, Instant},
 };
@@ -17,7 +21,7 @@ use super::{
     spool::Spool,
 };
 use crate::{
-    session::Carried,
+    session::{Carried, nearest},
     supervisor::Failure,
     system::{Interest, set_nonblocking},
     wire::{Command, ErrorKind, JobRecord, Outcome, Refusal, Reply, SetupFailure, Start, Stdin, Stream},
@@ -114,14 +118,23 @@ impl Resident {
 
     /// What a command carries of its session. It starts where that is, unless the caller has said where.
     fn carry(&self, id: u64, start: &mut Start, notices: &mut Vec<String>) -> Option<Carried> {
-        let (name, kept) = start.session.as_ref()?;
-        let carried = self.sessions.carry(name, *kept, id, start.cwd.clone())?;
-        if start.cwd.is_none()
-            && let Some((cwd, notice)) = carried.cwd()
-        {
-            start.cwd = Some(cwd.into_os_string().into_encoded_bytes());
+        let session = start.session.as_mut()?;
+        let found = self
+            .sessions
+            .carry(session, id)?
+            .cwd()
+            .or_else(|| session.cwd.take());
+        let ground = &self.setting.ground.cwd;
+        let mut cwd = found.map_or_else(|| ground.clone(), |cwd| ground.join(OsString::from_vec(cwd)));
+        if start.cwd.is_none() {
+            let (there, notice) = nearest(&cwd);
             notices.extend(notice);
+            start.cwd = Some(there.clone().into_os_string().into_vec());
+            cwd = there;
         }
+        session.cwd = Some(cwd.into_os_string().into_vec());
+        let carried = self.sessions.carry(session, id)?;
+        carried.hold();
         Some(carried)
     }
 
@@ -135,6 +148,15 @@ impl Resident {
             });
         }
         check_fields(start)?;
+        if start.session.is_some() && matches!(start.command, Command::Argv(_)) {
+            let message =
+                "a session is the state of a shell, and an argument list has none; send text".into();
+            return Err(Refusal {
+                kind: ErrorKind::InvalidArgument,
+                resource: "session".into(),
+                message,
+            });
+        }
         if start.session.is_some() && !self.sessions.are_possible() {
             let message =
                 "the resident has no directory to keep the state of sessions in; give it one".into();

@@ -1,8 +1,12 @@
-//! Sessions: the directory, exported variables and functions that one command leaves for the next.
+//! Sessions: the directory, exported variables, functions and aliases that one command leaves for the next.
 //!
 //! The state travels in files of the resident's own directory, never through what a command reads or writes. A script that
 //! the shell reads before the text brings it back; a trap on the shell's end writes it anew; and only what was written to
-//! its end takes the place of what was there. So whatever ends a command half-way, the session is as it was before.
+//! its end, by a shell that came to its own end, takes the place of what was there. So whatever ends a command half-way,
+//! the session is as it was before.
+//!
+//! A command holds the state that it begins with under a name of its own. So the end of another command does not change it
+//! while it is read, and of two at the same time the last to end leaves all of its state.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,14 +15,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::wire::{StateKept, sha256};
+use crate::wire::{Session, StateKept, sha256};
 
 const BASH: &str = include_str!("session.bash");
 const POSIX: &str = include_str!("session.sh");
 const COMPLETE: &[u8] = b"# complete\n";
 
-/// The files of all sessions begin so.
-pub(crate) const PREFIX: &str = "session";
+/// The files of one command begin so; those of sessions, which outlive a resident, do not.
+pub(crate) const PREFIX: &str = "carried-";
 
 /// Where the state of sessions is.
 #[derive(Debug)]
@@ -30,11 +34,13 @@ pub(crate) struct Sessions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
     directory: PathBuf,
+    /// The session's state.
     state: PathBuf,
+    /// The state that the command begins with.
+    held: PathBuf,
+    /// The state that it leaves.
     new: PathBuf,
-    kept: StateKept,
-    /// Where the caller has had it start, if it has said so; only another directory is then the session's.
-    started_in: Option<Vec<u8>>,
+    session: Session,
 }
 
 impl Sessions {
@@ -54,24 +60,15 @@ impl Sessions {
         self.directory.is_some()
     }
 
-    /// What a command carries of the session of that name; `None` when there are no sessions here. `started_in` is where
-    /// the caller has it start.
-    pub(crate) fn carry(
-        &self,
-        name: &str,
-        kept: StateKept,
-        job: u64,
-        started_in: Option<Vec<u8>>,
-    ) -> Option<Carried> {
+    /// What a command carries of a session; `None` when there are no sessions here. Nothing is made or changed.
+    pub(crate) fn carry(&self, session: &Session, job: u64) -> Option<Carried> {
         let directory = self.directory.clone()?;
-        let state = directory.join(file_name(name));
-        let new = directory.join(format!("{}-{job}", file_name(name)));
         Some(Carried {
+            state: directory.join(file_name(&session.name)),
+            held: directory.join(format!("{PREFIX}{job}-held")),
+            new: directory.join(format!("{PREFIX}{job}-new")),
             directory,
-            state,
-            new,
-            kept,
-            started_in,
+            session: session.clone(),
         })
     }
 
@@ -86,31 +83,53 @@ impl Sessions {
 }
 
 impl Carried {
-    /// Where the session is: its directory, or the nearest above it that is still there, which is told.
-    pub(crate) fn cwd(&self) -> Option<(PathBuf, Option<String>)> {
-        let cwd = PathBuf::from(OsString::from_vec(fs::read(cwd_of(&self.state)).ok()?));
-        let there = cwd.ancestors().find(|path| path.is_dir())?;
-        let notice = (there != cwd).then(|| {
-            let (cwd, there) = (cwd.display(), there.display());
-            format!("the session's directory {cwd} is gone; the command starts in {there}")
-        });
-        Some((there.to_owned(), notice))
+    pub(crate) fn is_of(&self, name: &str) -> bool {
+        self.session.name == name
     }
 
-    /// The variables that tell the scripts what to do. `given` are the caller's own for this command.
-    pub(crate) fn variables<'a>(&self, given: impl Iterator<Item = &'a [u8]>) -> Vec<(OsString, OsString)> {
-        let names: Vec<_> = given.filter(|name| is_identifier(name)).collect();
-        let kept = match self.kept {
+    /// From here on the command leaves nothing to the session.
+    pub(crate) fn leave_nothing(&mut self) {
+        self.session.leaves = false;
+    }
+
+    /// The session's directory, if a command has changed it.
+    pub(crate) fn cwd(&self) -> Option<Vec<u8>> {
+        fs::read(cwd_of(&self.state)).ok()
+    }
+
+    /// Holds the state, and makes the files that the shell writes, so that nobody else can read them whatever it does to
+    /// its umask.
+    pub(crate) fn hold(&self) {
+        self.release();
+        // A session that is new has no state.
+        let _ = fs::hard_link(&self.state, &self.held);
+        for path in [&self.new, &cwd_of(&self.new)] {
+            let _ = crate::supervisor::write_private(path, b"");
+        }
+    }
+
+    /// The variables that tell the scripts what to do.
+    pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
+        let own: Vec<_> = self
+            .session
+            .own
+            .iter()
+            .map(Vec::as_slice)
+            .filter(|name| is_identifier(name))
+            .collect();
+        let kept = match self.session.kept {
             StateKept::CwdEnv => "cwd_env",
             StateKept::Shell => "shell",
         };
+        let cwd = OsString::from_vec(self.session.cwd.clone().unwrap_or_default());
         vec![
-            ("HERM_SESSION_STATE".into(), self.state.clone().into()),
+            ("HERM_SESSION_STATE".into(), self.held.clone().into()),
             ("HERM_SESSION_NEW".into(), self.new.clone().into()),
             ("HERM_SESSION_KIND".into(), kept.into()),
+            ("HERM_SESSION_CWD".into(), cwd),
             (
-                "HERM_SESSION_GIVEN".into(),
-                OsStr::from_bytes(&names.join(&b' ')).into(),
+                "HERM_SESSION_OWN".into(),
+                OsStr::from_bytes(&own.join(&b' ')).into(),
             ),
         ]
     }
@@ -128,23 +147,37 @@ impl Carried {
     /// Takes what the command has left as the session's state, if it is complete.
     pub(crate) fn take(&self) {
         let complete = fs::read(&self.new).is_ok_and(|state| state.ends_with(COMPLETE));
-        let (new_cwd, cwd) = (cwd_of(&self.new), cwd_of(&self.state));
-        if complete {
-            let moved = fs::read(&new_cwd).is_ok_and(|new| Some(new) != self.started_in);
-            if moved {
-                let _ = fs::rename(&new_cwd, cwd);
-            }
+        if complete && self.session.leaves {
+            let _ = fs::rename(cwd_of(&self.new), cwd_of(&self.state));
             let _ = fs::rename(&self.new, &self.state);
         }
-        let _ = fs::remove_file(new_cwd);
-        let _ = fs::remove_file(&self.new);
+        self.release();
     }
+
+    /// Removes the command's files.
+    pub(crate) fn release(&self) {
+        for path in [&self.held, &self.new, &cwd_of(&self.new)] {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// The directory, or the nearest above it that can be entered, which is told.
+pub(crate) fn nearest(cwd: &Path) -> (PathBuf, Option<String>) {
+    // To look at the entry `.` of a directory needs the right to enter it.
+    let there = cwd.ancestors().find(|path| fs::metadata(path.join(".")).is_ok());
+    let there = there.unwrap_or(Path::new("/"));
+    let notice = (there != cwd).then(|| {
+        let (cwd, there) = (cwd.display(), there.display());
+        format!("the session's directory {cwd} cannot be entered any more; the command starts in {there}")
+    });
+    (there.to_owned(), notice)
 }
 
 fn file_name(name: &str) -> String {
     let digest = sha256(name.as_bytes());
     let number = digest.first_chunk().copied().map_or(0, u128::from_be_bytes);
-    format!("{PREFIX}-{number:032x}")
+    format!("session-{number:032x}")
 }
 
 fn cwd_of(state: &Path) -> PathBuf {

@@ -1,18 +1,18 @@
 # Read by bash before the text of a command (BASH_ENV): brings the session's state back, and has it saved at the end. It
 # prints nothing, needs no program, and survives what the text does to options, traps and names.
 __herm_state=$HERM_SESSION_STATE __herm_new=$HERM_SESSION_NEW __herm_kind=$HERM_SESSION_KIND
-__herm_given=" $HERM_SESSION_GIVEN "
+__herm_cwd=$HERM_SESSION_CWD __herm_began=$PWD __herm_own=" $HERM_SESSION_OWN "
 if [[ ${HERM_SESSION_BASH_ENV+x} ]]; then BASH_ENV=$HERM_SESSION_BASH_ENV; else unset -v BASH_ENV; fi
-unset -v HERM_SESSION_STATE HERM_SESSION_NEW HERM_SESSION_KIND HERM_SESSION_GIVEN HERM_SESSION_BASH_ENV
+unset -v HERM_SESSION_STATE HERM_SESSION_NEW HERM_SESSION_KIND HERM_SESSION_CWD HERM_SESSION_OWN HERM_SESSION_BASH_ENV
 declare -A __herm_before=() __herm_kept=()
 for __herm_name in $(compgen -e); do __herm_before[$__herm_name]=${!__herm_name}; done
 
-# What the caller gives for this command wins, and the session keeps its own for the next.
+# What is this command's own wins, and the session keeps its own for the next.
 __herm_set() {
     __herm_kept[$1]=$2
-    [[ $__herm_given == *" $1 "* ]] || builtin export "$1=$2"
+    [[ $__herm_own == *" $1 "* ]] || builtin export "$1=$2"
 }
-__herm_unset() { [[ $__herm_given == *" $1 "* ]] || builtin unset -v "$1"; }
+__herm_unset() { [[ $__herm_own == *" $1 "* ]] || builtin unset -v "$1"; }
 
 # Writes what differs from what the command started with: so neither secrets nor the sandbox's own variables are kept.
 __herm_save() {
@@ -20,13 +20,14 @@ __herm_save() {
     builtin local -
     builtin set +aefnuvx +o noclobber
     builtin local IFS=$' \t\n' __herm_name __herm_value
-    builtin printf %s "$PWD" > "$__herm_new.cwd"
+    if [[ $PWD != "$__herm_began" ]]; then __herm_cwd=$PWD; fi
+    builtin printf %s "$__herm_cwd" > "$__herm_new.cwd"
     {
-        for __herm_name in $(builtin compgen -e); do
+        for __herm_name in $(\builtin compgen -e); do
             case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) continue ;; esac
             __herm_value=${!__herm_name}
             if [[ ${__herm_before[$__herm_name]+x} && ${__herm_before[$__herm_name]} == "$__herm_value" ]]; then
-                if [[ $__herm_given != *" $__herm_name "* || ! ${__herm_kept[$__herm_name]+x} ]]; then continue; fi
+                if [[ $__herm_own != *" $__herm_name "* || ! ${__herm_kept[$__herm_name]+x} ]]; then continue; fi
                 __herm_value=${__herm_kept[$__herm_name]}
             fi
             builtin printf '__herm_set %s %q\n' "$__herm_name" "$__herm_value"
@@ -36,11 +37,13 @@ __herm_save() {
             [[ ${!__herm_name+x} ]] || builtin printf '__herm_unset %s\n' "$__herm_name"
         done
         if [[ $__herm_kind == shell ]]; then
-            for __herm_name in $(builtin compgen -A function); do
+            for __herm_name in $(\builtin compgen -A function); do
                 case $__herm_name in __herm_* | trap) continue ;; esac
                 builtin declare -f -- "$__herm_name"
-                [[ $(builtin declare -Fp -- "$__herm_name") != 'declare -fx '* ]] || builtin printf 'builtin export -f -- %q\n' "$__herm_name"
+                [[ $(\builtin declare -Fp -- "$__herm_name") != 'declare -fx '* ]] || builtin printf 'builtin export -f -- %q\n' "$__herm_name"
             done
+            # Last: they must not change how the lines above are read.
+            builtin alias -p
         fi
         builtin printf '# complete\n'
     } > "$__herm_new"
@@ -52,14 +55,14 @@ __herm_first=$'{ __herm_save $?; } 2>/dev/null\n'
 trap() {
     if [[ $# == 0 || $1 == -p ]]; then
         builtin local __herm_shown
-        __herm_shown=$(builtin trap "$@")
+        __herm_shown=$(\builtin trap "$@")
         __herm_shown=${__herm_shown//"$__herm_first"/}
         [[ -z $__herm_shown ]] || builtin printf '%s\n' "$__herm_shown"
         builtin return 0
     fi
     builtin trap "$@"
     builtin local __herm_status=$? __herm_words
-    builtin eval "__herm_words=($(builtin trap -p EXIT))"
+    builtin eval "__herm_words=($(\builtin trap -p EXIT))"
     if [[ ${__herm_words[2]-} != "$__herm_first"* ]]; then
         builtin trap -- "$__herm_first${__herm_words[2]-}" EXIT
     fi
@@ -67,3 +70,4 @@ trap() {
 }
 builtin trap -- "$__herm_first" EXIT
 if [[ -r $__herm_state ]]; then builtin source "$__herm_state"; fi 2> /dev/null
+if [[ ${#BASH_ALIASES[@]} != 0 ]]; then builtin shopt -s expand_aliases; fi

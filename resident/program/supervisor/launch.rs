@@ -204,7 +204,7 @@ fn invocation(
             let (program, name) = find_shell(OsStr::from_bytes(shell), ground)?;
             let (mut argument, text) = text_argument(text, job, ground)?;
             if let Some(session) = session {
-                argument = carry(session, start, environment, &name, argument);
+                argument = carry(session, environment, &name, argument);
             }
             // Text may begin with `-` or `+`.
             let arguments = vec![name, "-c".into(), "--".into(), argument];
@@ -219,14 +219,8 @@ fn invocation(
 
 /// Has the shell bring a session's state back before it comes to the text. Bash reads a script by itself; another shell is
 /// told to, on the first line of the text, so that the numbers of lines stay true.
-fn carry(
-    session: &Carried,
-    start: &Start,
-    environment: &mut Environment,
-    shell: &OsStr,
-    text: OsString,
-) -> OsString {
-    environment.extend(session.variables(start.env.iter().map(|(name, _)| name.as_slice())));
+fn carry(session: &Carried, environment: &mut Environment, shell: &OsStr, text: OsString) -> OsString {
+    environment.extend(session.variables());
     if Path::new(shell).file_name() == Some(OsStr::new("bash")) {
         if let Some(own) = environment.insert("BASH_ENV".into(), session.bash_script().into()) {
             environment.insert("HERM_SESSION_BASH_ENV".into(), own);

@@ -34,7 +34,7 @@ pub(super) fn stand_by(control: &File, ground: &Ground, sessions: &Sessions, sig
         let session = start
             .session
             .as_ref()
-            .and_then(|(name, kept)| sessions.carry(name, *kept, job, None));
+            .and_then(|session| sessions.carry(session, job));
         let session = session.as_ref();
         see_through(
             Charge {

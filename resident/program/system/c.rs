@@ -1,6 +1,7 @@
 //! The functions and structures of the C library and of Linux that the program needs and the standard library does not offer.
 //!
-//! Values are those of Linux on `x86_64` and `aarch64`, which agree but for the layout of `epoll_event`.
+//! Values are those of Linux on `x86_64` and `aarch64`, which agree but for the layout of `epoll_event`, the numbers of system
+//! calls, and some flags of `open`.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 

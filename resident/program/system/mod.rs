@@ -28,6 +28,19 @@ pub(crate) use socket::{
 };
 pub(crate) use spawn::spawn;
 
+/// Flags of `open` that the standard library does not name. Two of them are not the same everywhere.
+pub(crate) mod open {
+    pub(crate) const PATH_ONLY: i32 = 0o10_000_000;
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const DIRECTORY: i32 = 0o200_000;
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const NO_FOLLOW: i32 = 0o400_000;
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) const DIRECTORY: i32 = 0o40_000;
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) const NO_FOLLOW: i32 = 0o100_000;
+}
+
 /// Error numbers of Linux that decide something here.
 pub(crate) mod errno {
     pub(crate) const EPERM: i32 = 1;

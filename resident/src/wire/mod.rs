@@ -53,7 +53,7 @@ pub use raw::{Deframer, FrameError, frame, frame_into, frame_start};
 pub use reply::{Data, ErrorKind, Refusal, Reply, Welcome, output_start};
 pub use request::Request;
 pub use sha256::{Sha256, sha256};
-pub use start::{Command, SpoolFull, Start, StateKept, Stdin};
+pub use start::{Command, Session, SpoolFull, Start, StateKept, Stdin};
 pub use tool::{
     MAX_TOOL_DATA, MAX_TOOL_MESSAGE, MAX_TOOL_NAME, ToolAnswer, ToolCall, ToolFailure, ToolsAllowed,
 };

@@ -100,7 +100,8 @@ pub enum Request {
         /// At most so many; the resident may send fewer, and says whether there are more.
         most: u32,
     },
-    /// Reads held output of a job, once. Answered by `Data`.
+    /// Reads held output of a job, once. Answered by `Data`. What comes before the offset was taken: where the command waits
+    /// for room and nobody is attached, it may go.
     Read {
         /// The number of the call.
         call: u32,

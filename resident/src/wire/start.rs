@@ -36,7 +36,7 @@ pub struct Start {
     /// What happens when that is full and no client is attached.
     pub spool_full: SpoolFull,
     /// The session whose state it starts from and leaves behind.
-    pub session: Option<(String, StateKept)>,
+    pub session: Option<Session>,
     /// Permission bits that new files do not get; the resident's own (077 for one that daemonised) when not given.
     pub umask: Option<u32>,
     /// Whether the outcome stays until it is forgotten. Otherwise the resident may drop it when it needs the room.
@@ -79,12 +79,27 @@ pub enum SpoolFull {
     DropOldest,
 }
 
+/// A session, as one command uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its name.
+    pub name: String,
+    /// What it carries.
+    pub kept: StateKept,
+    /// Where it is as long as no command has changed its directory; the resident's own starting directory when not given.
+    pub cwd: Option<Vec<u8>>,
+    /// Names of variables that are this command's own: what they are is not the session's.
+    pub own: Vec<Vec<u8>>,
+    /// Whether the command leaves its state to the session. Otherwise it only starts from that.
+    pub leaves: bool,
+}
+
 /// What of a shell's state a session carries from one command to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateKept {
     /// The directory and the exported variables.
     CwdEnv,
-    /// Those and the shell's functions.
+    /// Those, and the shell's functions and aliases.
     Shell,
 }
 
@@ -131,9 +146,7 @@ impl Start {
         writer
             .u64(self.spool_bytes)
             .flag(self.spool_full == SpoolFull::DropOldest);
-        writer.option(self.session.as_ref(), |writer, (name, kept)| {
-            writer.text(name).flag(*kept == StateKept::Shell);
-        });
+        writer.option(self.session.as_ref(), |writer, session| session.write(writer));
         writer.option(self.umask.as_ref(), |writer, umask| {
             writer.u32(*umask);
         });
@@ -161,20 +174,37 @@ impl Start {
             } else {
                 SpoolFull::Block
             },
-            session: reader.option(|reader| {
-                let name = reader.text(NAME)?;
-                Ok((
-                    name,
-                    if reader.flag()? {
-                        StateKept::Shell
-                    } else {
-                        StateKept::CwdEnv
-                    },
-                ))
-            })?,
+            session: reader.option(Session::read)?,
             umask: reader.option(Reader::u32)?,
             keep: reader.flag()?,
             tools: reader.option(ToolsAllowed::read)?,
+        })
+    }
+}
+
+impl Session {
+    fn write(&self, writer: &mut Writer) {
+        writer.text(&self.name).flag(self.kept == StateKept::Shell);
+        writer.option(self.cwd.as_ref(), |writer, cwd| {
+            writer.bytes(cwd);
+        });
+        writer.list(&self.own, |writer, name| {
+            writer.bytes(name);
+        });
+        writer.flag(self.leaves);
+    }
+
+    fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
+        Ok(Self {
+            name: reader.text(NAME)?,
+            kept: if reader.flag()? {
+                StateKept::Shell
+            } else {
+                StateKept::CwdEnv
+            },
+            cwd: reader.option(|reader| reader.bytes(MAX_REQUEST))?,
+            own: reader.list(4, |reader| reader.bytes(MAX_REQUEST))?,
+            leaves: reader.flag()?,
         })
     }
 }

@@ -70,9 +70,13 @@ impl Random {
             attach: self.flag().then(|| self.next()),
             spool_bytes: self.next(),
             spool_full: [SpoolFull::Block, SpoolFull::DropOldest][self.below(2)],
-            session: self
-                .flag()
-                .then(|| (self.text(), [StateKept::CwdEnv, StateKept::Shell][self.below(2)])),
+            session: self.flag().then(|| Session {
+                name: self.text(),
+                kept: [StateKept::CwdEnv, StateKept::Shell][self.below(2)],
+                cwd: self.flag().then(|| self.bytes(40)),
+                own: (0..self.below(3)).map(|_| self.bytes(9)).collect(),
+                leaves: self.flag(),
+            }),
             umask: self.flag().then(|| self.call()),
             keep: self.flag(),
             tools: self.flag().then(|| ToolsAllowed {
@@ -593,4 +597,37 @@ fn what_goes_beyond_the_bounds_of_a_call_is_no_message() {
         answer: cut,
     };
     assert_eq!(Request::decode(&request.encode()), Ok(request));
+}
+
+/// What the fuzzer begins with: `HERM_SEEDS=fuzz/corpus cargo test --lib -- --ignored seeds`.
+#[test]
+#[ignore = "writes files, for the fuzzer"]
+fn seeds() {
+    let directory =
+        std::path::PathBuf::from(std::env::var_os("HERM_SEEDS").expect("HERM_SEEDS names a directory"));
+    let keep = |target: &str, number: usize, bytes: &[u8]| {
+        let directory = directory.join(target);
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join(format!("seed-{number}")), bytes).unwrap();
+    };
+    let mut random = Random(31);
+    let (mut requests, mut replies) = (Vec::new(), Vec::new());
+    for number in 0..REPLIES * 20 {
+        let request = random.request(number % REQUESTS).encode();
+        let reply = random.reply(number % REPLIES).encode();
+        requests.extend(frame(&request));
+        replies.extend(frame(&reply));
+        keep("request", number, &request);
+        keep("reply", number, &reply);
+        if number % REPLIES == REPLIES - 1 {
+            let cut = random.bytes(2);
+            keep("deframer", number, &[&requests, cut.as_slice()].concat());
+            keep("host", number, &replies);
+            let (lines, _) = Sender::default().send(&requests);
+            let channel = bad_channel(&mut random, &lines);
+            keep("text", number, &channel);
+            requests.clear();
+            replies.clear();
+        }
+    }
 }

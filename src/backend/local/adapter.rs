@@ -21,6 +21,7 @@ use herm_protocol::{
     sandbox::{
         CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef, SandboxState,
     },
+    session::SessionRef,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -28,8 +29,8 @@ use tokio::{
 };
 
 use super::{
-    Mode, check, declaration, environment, log::tell, open, preflight, residence::Residence, resident_run,
-    run, run::Ground, sandbox::Sandbox, shell::Shell,
+    Mode, Streams, check, declaration, environment, log::tell, memory::Memory, open, preflight,
+    residence::Residence, resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell,
 };
 use crate::{
     caller::{Caller, Control, Input, Output, Tools},
@@ -53,6 +54,7 @@ pub struct LocalBackend(pub(super) Arc<Inner>);
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) mode: Mode,
+    pub(super) streams: Streams,
     /// The resident's program, looked for once; the reason where there is none.
     pub(super) binary: OnceLock<Result<Binary, Error>>,
     pub(super) ground: Ground,
@@ -80,17 +82,41 @@ impl LocalBackend {
     /// another. It looks once for the shell and at this process's variables.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        let environment = environment::base(std::env::vars_os());
+        Self::make(mode, Streams::Apart, &[])
+    }
+
+    /// As [`LocalBackend::new`], with the output of its commands on one stream or on two. Native mode keeps them apart
+    /// whatever is asked.
+    #[must_use]
+    pub fn with_streams(mode: Mode, streams: Streams) -> Self {
+        Self::make(mode, streams, &[])
+    }
+
+    /// As [`Self::new`]; commands also see the variables of this process that have these names.
+    #[must_use]
+    pub fn passing_on(mode: Mode, variables: &[String]) -> Self {
+        Self::make(mode, Streams::Apart, variables)
+    }
+
+    fn make(mode: Mode, streams: Streams, variables: &[String]) -> Self {
+        let environment = environment::base(std::env::vars_os(), variables);
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
         let shell = search.and_then(|search| Shell::find(search));
+        let streams = match mode {
+            Mode::Native => Streams::Apart,
+            Mode::Resident => streams,
+        };
         Self(Arc::new(Inner {
             mode,
+            streams,
             binary: OnceLock::new(),
             ground: Ground {
                 shell,
                 environment,
                 guard: Arc::default(),
                 umask: environment::umask(),
+                streams,
+                memory: Memory::find(),
             },
             place: Mutex::new(Place {
                 run: String::new(),
@@ -105,7 +131,11 @@ impl LocalBackend {
     #[must_use]
     pub fn declaration(&self) -> Initialized {
         let shell = self.0.ground.shell.as_ref();
-        declaration(shell.map_or("posix", |shell| shell.choice), self.0.mode)
+        declaration(
+            shell.map_or("posix", |shell| shell.choice),
+            self.0.mode,
+            self.0.streams,
+        )
     }
 
     /// Runs a command to its end, as [`Adapter::run`] does, for a caller in this process.
@@ -143,8 +173,9 @@ impl LocalBackend {
 
     /// Ends a sandbox; it is forgotten when nothing of it is left.
     async fn end(&self, id: &str) -> Result<Closed, Error> {
-        let Ok(sandbox) = self.sandbox(id) else {
-            return Ok(Closed { existed: false });
+        let sandbox = match self.sandbox(id) {
+            Ok(sandbox) if sandbox.key.is_none() => sandbox,
+            _ => return self.end_kept(id).await,
         };
         sandbox.close().await?;
         let existed = self.sandboxes().open.remove(id).is_some();
@@ -240,15 +271,14 @@ impl Adapter for LocalBackend {
     }
 
     async fn open(&self, params: OpenParams, _: Progress) -> Result<Opened, Error> {
-        check::spec(params.key.as_deref(), &params.spec)?;
         self.open_sandbox(params).await
     }
 
     async fn close(&self, params: CloseParams) -> Result<Closed, Error> {
         match params.how {
             CloseHow::Destroy => self.end(&params.sandbox).await,
-            CloseHow::Detach => Err(Error::unsupported("how: detach")),
-            CloseHow::Stop => Err(Error::unsupported("how: stop")),
+            CloseHow::Detach => self.detach(&params.sandbox),
+            CloseHow::Stop => self.stop(&params.sandbox).await,
         }
     }
 
@@ -264,18 +294,26 @@ impl Adapter for LocalBackend {
     }
 
     async fn list(&self) -> Result<SandboxList, Error> {
-        let open: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        let mut open: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        open.retain(|sandbox| sandbox.key.is_none());
         let mut sandboxes = blocking("sandbox.list", move || {
             let there = open.iter().filter(|sandbox| sandbox.check_there().is_ok());
             Ok(there.map(|sandbox| describe(sandbox)).collect::<Vec<_>>())
         })
         .await?;
+        sandboxes.extend(self.kept().await?);
         sandboxes.sort_by(|left, right| left.sandbox.cmp(&right.sandbox));
         Ok(SandboxList { sandboxes })
     }
 
     async fn inspect(&self, params: SandboxRef) -> Result<SandboxInfo, Error> {
-        let sandbox = self.sandbox(&params.sandbox)?;
+        let sandbox = match self.sandbox(&params.sandbox) {
+            Ok(sandbox) => sandbox,
+            Err(error) => {
+                let mut kept = self.kept().await?.into_iter();
+                return kept.rfind(|kept| kept.sandbox == params.sandbox).ok_or(error);
+            }
+        };
         blocking(&params.sandbox, move || {
             sandbox.check_there().map(|()| describe(&sandbox))
         })
@@ -328,6 +366,13 @@ impl Adapter for LocalBackend {
         let sandbox = self.sandbox(&params.sandbox)?;
         let resident = &residence_of(&sandbox, "job.forget")?.resident;
         resident.forget_job(&sandbox.id, job_number(&params.job)?).await
+    }
+
+    async fn close_session(&self, params: SessionRef) -> Result<(), Error> {
+        check::session(&params.session, self.0.mode)?;
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let resident = &residence_of(&sandbox, "session.close")?.resident;
+        resident.close_session(&sandbox.id, &params.session).await
     }
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
@@ -453,6 +498,7 @@ impl LocalBackend {
     /// # Errors
     /// As [`Adapter::open`]: nothing was made then.
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
+        check::spec(params.key.as_deref(), &params.spec, self.0.mode)?;
         if let Some(key) = params.key {
             return self.open_kept(&key, params.spec).await;
         }

@@ -12,6 +12,9 @@ use super::Mode;
 /// The longest argument or variable that the system takes, in bytes with its final NUL: 32 pages (execve(2)).
 pub(super) const LONGEST_STRING: usize = 128 * 1024;
 
+/// The longest name of a session, in bytes.
+const LONGEST_SESSION: usize = 256;
+
 /// Checks a command.
 ///
 /// # Errors
@@ -31,6 +34,14 @@ pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
             return Err(Error::unsupported("rpc"));
         }
         tools(rpc, params.detach)?;
+    }
+    if let Some(name) = &params.session {
+        session(name, mode)?;
+        if let Command::Argv(_) = params.command {
+            let problem =
+                "is the state of a shell, and an argument list has none; send text, or leave it out";
+            return Err(Error::invalid_argument("session", problem));
+        }
     }
     match &params.command {
         Command::Argv(arguments) => argument_list(arguments)?,
@@ -59,6 +70,24 @@ fn tools(rpc: &Rpc, detach: bool) -> Result<(), Error> {
             let problem = "is no name of a tool: letters, digits, \".\", \"_\" and \"-\", at most 128";
             return Err(Error::invalid_argument(format!("rpc.allow[{index}]"), problem));
         }
+    }
+    Ok(())
+}
+
+/// Checks the name of a session.
+///
+/// # Errors
+/// Native mode has no sessions; an invalid argument says what a name is.
+pub(super) fn session(name: &str, mode: Mode) -> Result<(), Error> {
+    if mode == Mode::Native {
+        return Err(Error::unsupported("session"));
+    }
+    if name.is_empty() || name.len() > LONGEST_SESSION {
+        let problem = format!(
+            "has {} bytes; the name of a session has 1 to {LONGEST_SESSION}",
+            name.len()
+        );
+        return Err(Error::invalid_argument("session", problem));
     }
     Ok(())
 }
@@ -137,14 +166,14 @@ fn not_too_long(field: &str, length: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks what a sandbox shall be like.
+/// Checks what a sandbox shall be like; a key needs a mode in which it can be kept.
 ///
 /// # Errors
 /// A part whose capability this backend does not declare is unsupported; an invalid argument names its field.
-pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec) -> Result<(), Error> {
+pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec, mode: Mode) -> Result<(), Error> {
     let limits = &spec.limits;
     let unsupported = [
-        (key.is_some(), "attach"),
+        (key.is_some() && mode == Mode::Native, "attach"),
         (spec.image.is_some(), "image"),
         (!spec.mounts.is_empty(), "mounts"),
         (matches!(spec.network, Some(Network::None)), "network_none"),
@@ -255,6 +284,26 @@ mod tests {
     }
 
     #[test]
+    fn a_session_has_a_name_and_a_shell() {
+        let refused = |name: &str, text: Command, mode| {
+            let mut params = RunParams::new("s", "e", text);
+            params.session = Some(name.into());
+            command(&params, mode).err().map(|error| error.kind())
+        };
+        let text = || Command::Shell("true".into());
+        let long = "x".repeat(257);
+        assert_eq!(refused("a b", text(), Mode::Resident), None);
+        assert_eq!(refused(&long[1..], text(), Mode::Resident), None);
+        assert_eq!(refused("a", text(), Mode::Native), Some(ErrorKind::Unsupported));
+        for (name, command) in [("", text()), (&long, text()), ("a", argv(&["true"]))] {
+            assert_eq!(
+                refused(name, command, Mode::Resident),
+                Some(ErrorKind::InvalidArgument)
+            );
+        }
+    }
+
+    #[test]
     fn what_is_not_declared_is_unsupported() {
         let limits = |change: fn(&mut ResourceLimits)| {
             let mut spec = SandboxSpec::default();
@@ -280,14 +329,14 @@ mod tests {
             ("user", SandboxSpec { user: Some("u".into()), ..base() }),
         ];
         for (what, asked) in specs {
-            let error = spec(None, &asked).unwrap_err();
+            let error = spec(None, &asked, Mode::Resident).unwrap_err();
             assert_eq!(
                 (error.kind(), error.data.resource),
                 (ErrorKind::Unsupported, Some(what.into()))
             );
         }
         assert_eq!(
-            spec(Some("k"), &base()).unwrap_err().kind(),
+            spec(Some("k"), &base(), Mode::Native).unwrap_err().kind(),
             ErrorKind::Unsupported
         );
         let plain = SandboxSpec {
@@ -295,6 +344,7 @@ mod tests {
             cwd: Some("/tmp".into()),
             ..base()
         };
-        assert_eq!(spec(None, &plain), Ok(()));
+        assert_eq!(spec(None, &plain, Mode::Native), Ok(()));
+        assert_eq!(spec(Some("k"), &plain, Mode::Resident), Ok(()));
     }
 }

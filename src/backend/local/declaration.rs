@@ -5,7 +5,7 @@ use herm_protocol::{
     initialize::{Initialized, Limits},
 };
 
-use super::Mode;
+use super::{Mode, Streams};
 
 /// The name of the backend, as in `terminal.backend`.
 pub const BACKEND: &str = "local";
@@ -27,12 +27,19 @@ const CAPABILITIES: &[&str] = &[
     "signal",
     "stdin",
     "stdin_stream",
-    "streams_apart",
     "timeout",
 ];
 
 /// What only a resident gives.
-const OF_RESIDENT: &[&str] = &["jobs", "rpc"];
+const OF_RESIDENT: &[&str] = &[
+    "attach",
+    "jobs",
+    "persist_files",
+    "persist_processes",
+    "rpc",
+    "sessions",
+    "survive_client",
+];
 
 const CHOICES: &[(&str, &str)] = &[
     ("latency", "local"),
@@ -41,21 +48,36 @@ const CHOICES: &[(&str, &str)] = &[
     ("overwrite", "replace"),
     ("relative_path", "workdir"),
     ("remove_missing", "error"),
-    ("state", "none"),
     ("stream_bytes", "exact"),
-    ("streams", "apart"),
     // A deadline of 0 is none.
     ("zero_timeout", "none"),
 ];
 
-/// The answer to `initialize` on a machine with that variant of the choice `shell`.
+/// The answer to `initialize` on a machine with that variant of the choice `shell`, for commands that are run in that way.
 #[must_use]
-pub fn declaration(shell: &str, how: Mode) -> Initialized {
+pub fn declaration(shell: &str, how: Mode, streams: Streams) -> Initialized {
     let (more, choices): (&[&str], &[(&str, &str)]) = match how {
         Mode::Native => (&[], &[("kill_scope", "group")]),
         Mode::Resident => (OF_RESIDENT, &[("kill_scope", "tree"), ("spool_full", "block")]),
     };
-    let choices = CHOICES.iter().chain(choices).copied().chain([("shell", shell)]);
+    let apart: &[&str] = match streams {
+        Streams::Apart => &["streams_apart"],
+        Streams::Merged => &[],
+    };
+    let state = match (how, shell) {
+        (Mode::Native, _) => "none",
+        (Mode::Resident, "bash") => "shell",
+        (Mode::Resident, _) => "cwd_env",
+    };
+    let choices = CHOICES.iter().chain(choices).copied();
+    let choices = choices.chain([("shell", shell), ("state", state), ("streams", streams.name())]);
+    let mut capabilities: Vec<String> = CAPABILITIES
+        .iter()
+        .chain(more)
+        .chain(apart)
+        .map(|&name| name.into())
+        .collect();
+    capabilities.sort_unstable();
     Initialized {
         protocol: VERSION.into(),
         name: "herm-local".into(),
@@ -64,7 +86,7 @@ pub fn declaration(shell: &str, how: Mode) -> Initialized {
         backend: Some(BACKEND.into()),
         mode: Some(how.name().into()),
         emulated: false,
-        capabilities: CAPABILITIES.iter().chain(more).map(|&name| name.into()).collect(),
+        capabilities,
         choices: choices
             .map(|(name, variant)| (name.into(), variant.into()))
             .collect(),

@@ -26,11 +26,43 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// A command's variables.
 pub(super) type Environment = BTreeMap<OsString, OsString>;
 
-/// The variables of this process that every command sees.
-pub(super) fn base(own: impl Iterator<Item = (OsString, OsString)>) -> Environment {
-    let mut base: Environment = own.filter(|(name, _)| is_passed_on(name)).collect();
+/// The variables of this process that every command sees, and those that are named besides.
+pub(super) fn base(own: impl Iterator<Item = (OsString, OsString)>, besides: &[String]) -> Environment {
+    let is_named = |name: &OsStr| besides.iter().any(|named| name == named.as_str());
+    let mut base: Environment = own
+        .filter(|(name, _)| is_passed_on(name) || is_named(name))
+        .collect();
     base.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
+    tell_truly(&mut base, own_name());
     base
+}
+
+/// After a change of user, as `su` without a login shell makes it, these may still name the one before.
+fn tell_truly(environment: &mut Environment, name: Option<OsString>) {
+    let Some(name) = name else {
+        return;
+    };
+    for variable in ["LOGNAME", "USER"] {
+        if let Some(told) = environment.get_mut(OsStr::new(variable)) {
+            told.clone_from(&name);
+        }
+    }
+}
+
+/// The name of the user that this process runs as, where the system's own list has one (`passwd(5)`).
+fn own_name() -> Option<OsString> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    let effective = ids.split_whitespace().nth(1)?;
+    name_of(&std::fs::read("/etc/passwd").ok()?, effective)
+}
+
+fn name_of(list: &[u8], id: &str) -> Option<OsString> {
+    list.split(|byte| *byte == b'\n').find_map(|line| {
+        let mut fields = line.split(|byte| *byte == b':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        (fields.nth(1)? == id.as_bytes()).then(|| OsStr::from_bytes(name).to_owned())
+    })
 }
 
 fn is_passed_on(name: &OsStr) -> bool {
@@ -60,7 +92,12 @@ mod tests {
     use super::*;
 
     fn own(names: &[&str]) -> Environment {
-        base(names.iter().map(|name| (OsString::from(name), "own".into())))
+        own_and(names, &[])
+    }
+
+    fn own_and(names: &[&str], besides: &[String]) -> Environment {
+        let own = names.iter().map(|name| (OsString::from(name), "own".into()));
+        base(own, besides)
     }
 
     #[test]
@@ -78,6 +115,25 @@ mod tests {
         let names: Vec<_> = base.keys().map(|name| name.to_str().unwrap()).collect();
         assert_eq!(names, ["HOME", "LC_ALL", "PATH"]);
         assert_eq!(base[OsStr::new("PATH")], DEFAULT_PATH);
+    }
+
+    #[test]
+    fn what_is_named_besides_is_passed_on_when_it_is_there() {
+        let base = own_and(&["A", "AB"], &["A".into(), "C".into()]);
+        let names: Vec<_> = base.keys().map(|name| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["A", "PATH"]);
+    }
+
+    #[test]
+    fn the_user_is_the_one_that_runs_the_commands() {
+        let list = b"root:x:0:0::/root:/bin/sh\nann:x:1000:0:Ann:/home/ann:/bin/sh\n";
+        assert_eq!(name_of(list, "1000"), Some("ann".into()));
+        assert_eq!(name_of(list, "100"), None);
+        let mut environment = Environment::from([("USER".into(), "root".into())]);
+        tell_truly(&mut environment, None);
+        assert_eq!(environment[OsStr::new("USER")], "root");
+        tell_truly(&mut environment, Some("ann".into()));
+        assert_eq!(environment, Environment::from([("USER".into(), "ann".into())]));
     }
 
     #[test]

@@ -49,6 +49,9 @@ for item do
 done
 "#;
 
+/// By what name the guard is told from other processes.
+pub const GUARD: &str = "herm-guard";
+
 /// Where the script finds `rm` and `chmod`.
 const PATH: &str = "/usr/bin:/bin";
 
@@ -143,7 +146,7 @@ fn line(sign: u8, item: &[u8]) -> Vec<u8> {
 fn start() -> io::Result<State> {
     let mut command = Command::new("/bin/sh");
     command
-        .args(["-c", SCRIPT, "herm-guard"])
+        .args(["-c", SCRIPT, GUARD])
         .current_dir("/")
         .env_clear()
         .env("PATH", PATH)

@@ -3,21 +3,19 @@
 use std::path::PathBuf;
 
 use herm_protocol::{
-    Error,
-    sandbox::{Opened, SandboxInfo, SandboxSpec, SandboxState},
+    ByteString, Error, ErrorKind,
+    sandbox::{Closed, Opened, SandboxInfo, SandboxSpec, SandboxState},
 };
 
-use super::{
-    LocalBackend, Mode, adapter::blocking, check, kept, open, residence::Residence, sandbox::Sandbox,
-};
+use super::{LocalBackend, Mode, adapter::blocking, kept, open, residence::Residence, sandbox::Sandbox};
 use crate::resident::Binary;
 
 impl LocalBackend {
     /// Opens the sandbox of a key: the one that is there, or a new one, which outlives this process.
     pub(super) async fn open_kept(&self, key: &str, spec: SandboxSpec) -> Result<Opened, Error> {
-        check::spec(None, &spec)?;
-        if self.0.mode == Mode::Native {
-            return Err(Error::unsupported("key"));
+        let asked = spec.cwd.as_ref().map(ByteString::to_path);
+        if let Some(cwd) = asked.clone() {
+            blocking("spec.cwd", move || open::check_start(&cwd)).await?;
         }
         let base = self.kept_base()?;
         let binary = self.0.binary.get_or_init(Binary::find).clone()?;
@@ -26,8 +24,8 @@ impl LocalBackend {
             state,
             notice,
         } = kept::open(&base, key, &binary, &self.0.ground.environment).await?;
-        let sandbox = match spec.cwd {
-            Some(cwd) => sandbox.with_cwd(cwd.to_path()),
+        let sandbox = match asked {
+            Some(cwd) => sandbox.with_cwd(cwd),
             None => sandbox,
         };
         let sandbox = sandbox.with_env(spec.env);
@@ -53,7 +51,7 @@ impl LocalBackend {
         let lying = blocking(&resource, move || kept::list(&base)).await?;
         let mut found = Vec::new();
         for one in lying {
-            let running = Residence::attach(&one.directory.join("resident")).await.is_some();
+            let running = Residence::attach(&kept::home_in(&one.directory)).await.is_some();
             found.push(SandboxInfo {
                 sandbox: one.id,
                 key: Some(one.key),
@@ -66,6 +64,77 @@ impl LocalBackend {
             });
         }
         Ok(found)
+    }
+
+    /// Those of them that this backend's callers may see: none where nothing can be kept.
+    pub(super) async fn kept(&self) -> Result<Vec<SandboxInfo>, Error> {
+        match self.0.mode {
+            Mode::Native => Ok(Vec::new()),
+            Mode::Resident => self.list_kept().await,
+        }
+    }
+
+    /// Lets go of a sandbox that is kept, which goes on without this process.
+    pub(super) fn detach(&self, id: &str) -> Result<Closed, Error> {
+        self.keepable("how: detach")?;
+        let mut sandboxes = self.sandboxes();
+        match sandboxes.open.get(id) {
+            Some(sandbox) if sandbox.key.is_none() => Err(without_key("how: detach")),
+            found => {
+                let existed = found.is_some_and(|sandbox| sandbox.check_there().is_ok());
+                sandboxes.open.remove(id);
+                Ok(Closed { existed })
+            }
+        }
+    }
+
+    /// Ends everything that runs in a sandbox that is kept. Its files stay.
+    pub(super) async fn stop(&self, id: &str) -> Result<Closed, Error> {
+        self.keepable("how: stop")?;
+        let open = self.sandboxes().open.get(id).cloned();
+        if open.as_ref().is_some_and(|sandbox| sandbox.key.is_none()) {
+            return Err(without_key("how: stop"));
+        }
+        let Some(key) = self.key_of(id).await? else {
+            self.sandboxes().open.remove(id);
+            return Ok(Closed { existed: false });
+        };
+        let base = self.kept_base()?;
+        let lock = kept::lock(&base, &key).await?;
+        if let Some(residence) = Residence::attach(&kept::home_of(&base, &key)).await {
+            residence.end().await?;
+        }
+        self.sandboxes().open.remove(id);
+        drop(lock);
+        Ok(Closed { existed: true })
+    }
+
+    /// Removes the sandbox of an id, opened here or not, if there is one that is kept.
+    pub(super) async fn end_kept(&self, id: &str) -> Result<Closed, Error> {
+        let existed = match self.key_of(id).await? {
+            Some(key) => self.remove_kept(&key).await?,
+            None => false,
+        };
+        self.sandboxes().open.remove(id);
+        Ok(Closed { existed })
+    }
+
+    fn keepable(&self, what: &str) -> Result<(), Error> {
+        match self.0.mode {
+            Mode::Native => Err(Error::unsupported(what)),
+            Mode::Resident => Ok(()),
+        }
+    }
+
+    /// The key of a sandbox that lies there.
+    async fn key_of(&self, id: &str) -> Result<Option<String>, Error> {
+        if self.0.mode == Mode::Native || !kept::is_id(id) {
+            return Ok(None);
+        }
+        let base = self.kept_base()?;
+        let resource = base.to_string_lossy().into_owned();
+        let lying = blocking(&resource, move || kept::list(&base)).await?;
+        Ok(lying.into_iter().find(|one| one.id == id).map(|one| one.key))
     }
 
     /// Removes the sandbox of a key, with its files and with everything that runs in it; says whether there was one.
@@ -82,15 +151,26 @@ impl LocalBackend {
         let id = kept::id_of(key);
         let work = Sandbox::own_work(&directory);
         let sandbox = Sandbox::kept(id.clone(), key.to_owned(), directory.clone(), work);
-        let sandbox = match Residence::attach(&directory.join("resident")).await {
+        let sandbox = match Residence::attach(&kept::home_of(&base, key)).await {
             Some(residence) => sandbox.with_residence(residence),
             None => sandbox,
         };
         sandbox.close().await?;
+        let open = self.sandboxes().open.get(&id).cloned();
+        if let Some(open) = open {
+            // Whoever waits for a command in it is answered first.
+            open.close().await?;
+        }
         self.sandboxes().open.remove(&id);
         // The lock goes while it is held, so that nobody waits for a file that nobody else sees.
         let _ = tokio::fs::remove_file(directory.with_extension("lock")).await;
         drop(lock);
         Ok(true)
     }
+}
+
+/// A sandbox without a key ends with its caller, whatever is asked.
+fn without_key(what: &str) -> Error {
+    let message = "the sandbox was opened without a key, and nobody could find it again";
+    Error::new(ErrorKind::InvalidArgument, what, message).with_fix("open it with a key, or destroy it")
 }

@@ -86,7 +86,7 @@ pub(super) async fn open(
         move || there_or_made(&directory, &key)
     })
     .await?;
-    let home = directory.join("resident");
+    let home = home_in(&directory);
     // A resident that ends in order takes its socket along: nothing ran then.
     let killed = there && home.join("socket").exists();
     let (residence, running) = match Residence::attach(&home).await {
@@ -180,9 +180,27 @@ pub(super) fn directory_of(base: &Path, key: &str) -> PathBuf {
     base.join(id_of(key))
 }
 
+/// Where the resident of a key is at home.
+pub(super) fn home_of(base: &Path, key: &str) -> PathBuf {
+    home_in(&directory_of(base, key))
+}
+
+/// Where the resident of a sandbox's directory is at home.
+pub(super) fn home_in(directory: &Path) -> PathBuf {
+    directory.join("resident")
+}
+
+/// How the ids of kept sandboxes begin.
+const ID: &str = "kept-";
+
+/// Whether an id may be that of a kept sandbox.
+pub(super) fn is_id(id: &str) -> bool {
+    id.starts_with(ID)
+}
+
 /// The id of the sandbox of a key, the same in every process.
 pub(super) fn id_of(key: &str) -> String {
-    format!("kept-{}", hexadecimal(&sha256(key.as_bytes())[..16]))
+    format!("{ID}{}", hexadecimal(&sha256(key.as_bytes())[..16]))
 }
 
 fn check(key: &str) -> Result<(), Error> {

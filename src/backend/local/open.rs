@@ -23,10 +23,10 @@ const LONGEST_RUN: usize = 64;
 
 /// Makes a sandbox in that directory. Everything is checked first; a failure leaves nothing. This blocks.
 pub(super) fn make(params: OpenParams, run: &str, scratch: &Path, guard: &Guard) -> Result<Sandbox, Error> {
-    check::spec(params.key.as_deref(), &params.spec)?;
+    check::spec(params.key.as_deref(), &params.spec, Mode::Resident)?;
     let asked = params.spec.cwd.map(|cwd| cwd.to_path());
     if let Some(cwd) = &asked {
-        check_directory(cwd).map_err(|failure| refused_directory(cwd, failure))?;
+        check_start(cwd)?;
     }
     let made = tempfile::Builder::new()
         .prefix(&prefix(run))
@@ -61,6 +61,11 @@ fn prefix(run: &str) -> String {
     } else {
         format!("herm-{run}-")
     }
+}
+
+/// Checks that commands can start in a directory. This blocks.
+pub(super) fn check_start(cwd: &Path) -> Result<(), Error> {
+    check_directory(cwd).map_err(|failure| refused_directory(cwd, failure))
 }
 
 fn refused_directory(cwd: &Path, failure: Failure) -> Error {

@@ -17,6 +17,7 @@ use std::{
 
 use async_trait::async_trait;
 use herm_protocol::{Error, ErrorKind, hexadecimal};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
     net::UnixStream,
     process::{ChildStdin, Command},
@@ -39,6 +40,9 @@ const START: Duration = Duration::from_secs(10);
 
 /// How long it may take to end everything.
 const END: Duration = Duration::from_secs(10);
+
+/// How long a resident that may be stopped is tried to be reached.
+const SOON: Duration = Duration::from_millis(500);
 
 /// Characters of what one that did not start has said that are told.
 const SAID: usize = 500;
@@ -124,11 +128,24 @@ impl Residence {
         looked.ok().and_then(Result::ok).unwrap_or_default()
     }
 
+    /// Lets the resident go on when a command has stopped it; it would not hear that it is to end.
+    async fn let_go_on(&self) {
+        // This asks nothing of it when there is a connection.
+        let Ok(Ok(welcome)) = timeout(SOON, self.resident.reach()).await else {
+            return;
+        };
+        let pid = i32::try_from(welcome.pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid.filter(|pid| self.traces.is_resident(pid.as_raw_pid())) {
+            let _ = kill_process(pid, Signal::CONT);
+        }
+    }
+
     /// Ends everything that runs, then the resident.
     ///
     /// # Errors
     /// It does not end in time.
     pub(super) async fn end(&self) -> Result<(), Error> {
+        self.let_go_on().await;
         let ended = self.resident.shut_down(END).await;
         drop(self.leash.lock().unwrap_or_else(PoisonError::into_inner).take());
         if ended.is_ok() {

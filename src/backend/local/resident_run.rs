@@ -6,10 +6,12 @@ use herm_protocol::{
     ByteString, Error, ErrorKind, Finished,
     exec::{Command, Outcome, RunParams, Stdin},
 };
-use herm_resident::wire::{Command as WireCommand, Start, Stdin as WireStdin, ToolsAllowed};
+use herm_resident::wire::{
+    Command as WireCommand, Session, Start, StateKept, Stdin as WireStdin, ToolsAllowed,
+};
 
 use super::{
-    environment,
+    Streams, environment,
     residence::Residence,
     run::{GRACE, Ground, logical},
     sandbox::Sandbox,
@@ -99,7 +101,30 @@ async fn heal(sandbox: &Arc<Sandbox>, params: &RunParams) -> Option<String> {
         .then(|| format!("the working directory {work} had been removed; it was made again, empty"))
 }
 
+/// What a command uses of its session. A job, which may end at any time, leaves nothing to it.
+fn session_of(sandbox: &Sandbox, ground: &Ground, params: &RunParams) -> Option<Session> {
+    let name = params.session.clone()?;
+    let is_bash = ground.shell.as_ref().is_some_and(|shell| shell.choice == "bash");
+    Some(Session {
+        name,
+        kept: if is_bash {
+            StateKept::Shell
+        } else {
+            StateKept::CwdEnv
+        },
+        cwd: Some(sandbox.cwd.clone().into_os_string().into_vec()),
+        own: params
+            .env
+            .iter()
+            .map(|variable| variable.name.as_bytes().to_vec())
+            .collect(),
+        leaves: !params.detach,
+    })
+}
+
 fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Start, Error> {
+    let session = session_of(sandbox, &ground, &params);
+    let in_its_session = session.is_some() && params.cwd.is_none();
     let cwd = params
         .cwd
         .map_or_else(|| sandbox.cwd.clone(), |cwd| sandbox.resolve(&cwd));
@@ -116,7 +141,8 @@ fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Star
     let mut request = [0; 16];
     getrandom::fill(&mut request).map_err(|error| Error::internal("name a request at random", error))?;
     Ok(Start {
-        cwd: Some(cwd.into_os_string().into_vec()),
+        cwd: (!in_its_session).then(|| cwd.into_os_string().into_vec()),
+        session,
         clear_env: true,
         env: environment
             .into_iter()
@@ -129,6 +155,7 @@ fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Star
         }),
         deadline_ms: params.timeout_ms.unwrap_or(0),
         umask: ground.umask,
+        merged: ground.streams == Streams::Merged,
         grace_ms: u32::try_from(GRACE.as_millis()).unwrap_or(u32::MAX),
         ..Start::new(request, command)
     })

@@ -14,12 +14,14 @@ use herm_protocol::{
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 
 use super::{
+    Streams,
     environment::{self, Environment},
     group::Group,
     guard::Guard,
     input::Feeder,
     launch::{Launch, Launched, Refusal},
     leader,
+    memory::Memory,
     output::{self, DRAIN, Phase, Pipes, reached},
     sandbox::{Admission, Sandbox},
     shell::{Shell, TextFile},
@@ -41,6 +43,10 @@ pub(super) struct Ground {
     pub(super) guard: Arc<Guard>,
     /// Permission bits that new files of commands do not get; this process's own, where they can be known.
     pub(super) umask: Option<u32>,
+    /// Whether what commands print goes into one pipe.
+    pub(super) streams: Streams,
+    /// How it is known that a command was killed for lack of memory.
+    pub(super) memory: Option<Memory>,
 }
 
 /// Runs a command that was checked to its end.
@@ -73,13 +79,18 @@ pub(super) async fn run(
         cwd: cwd.map(|cwd| sandbox.resolve(&cwd)),
         fed: stdin != Stdin::None,
     };
-    let starting = tokio::task::spawn_blocking(move || preparation.start(command, &env));
+    let memory = preparation.ground.memory.clone();
+    let starting = tokio::task::spawn_blocking(move || {
+        let memory = memory.as_ref().map(Memory::before);
+        let (launched, notices) = preparation.start(command, &env)?;
+        Ok((launched, notices, memory))
+    });
     let started = tokio::select! {
         started = starting => started.map_err(|error| Error::internal("start a command", error))?,
         // Whatever is started yet is ended when it is dropped.
         () = reached(deadline) => return Ok(Outcome::TimedOut.into()),
     };
-    let (launched, notices) = match started {
+    let (launched, notices, memory) = match started {
         Ok(started) => started,
         Err(Refusal::Setup(failure)) => {
             let (kind, message) = (failure.kind, failure.message);
@@ -97,6 +108,7 @@ pub(super) async fn run(
         feeder: Feeder::start(stdin, launched.stdin, input),
         phase,
         notices,
+        memory,
         admission,
     };
     to_the_end(running, pump, deadline, &mut control).await
@@ -131,6 +143,8 @@ impl Preparation {
             environment,
             guard,
             umask: _,
+            streams: _,
+            memory: _,
         } = self.ground;
         let launch = Launch {
             command,
@@ -178,6 +192,7 @@ struct Running {
     feeder: Option<Feeder>,
     phase: watch::Sender<Phase>,
     notices: Vec<String>,
+    memory: Option<Memory>,
     admission: Admission,
 }
 
@@ -195,6 +210,10 @@ async fn to_the_end(
     };
     let (outcome, pipes, gone) = match ended {
         Ok(Ok(outcome)) => {
+            let outcome = match running.memory.take() {
+                Some(memory) => memory.explain(outcome).await,
+                None => outcome,
+            };
             let (pipes, gone) = running.after_its_own_end(&mut pump, deadline, control).await;
             (running.admission.as_seen_from_outside(outcome).await, pipes, gone)
         }

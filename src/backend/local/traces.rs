@@ -60,11 +60,19 @@ impl Traces {
         })
     }
 
-    fn left_by(&self, process: &Path) -> bool {
+    /// Whether a process runs the resident's program, or did when it began.
+    pub(super) fn is_resident(&self, pid: i32) -> bool {
+        self.runs_program(&Path::new("/proc").join(pid.to_string()))
+    }
+
+    fn runs_program(&self, process: &Path) -> bool {
         let words = fs::read(process.join("cmdline")).unwrap_or_default();
         let program = words.split(|byte| *byte == 0).next().unwrap_or_default();
         Path::new(OsStr::from_bytes(program)).parent() == Some(&self.resident)
-            || (self.work.is_some() && identity(&process.join("cwd")) == self.work)
+    }
+
+    fn left_by(&self, process: &Path) -> bool {
+        self.runs_program(process) || (self.work.is_some() && identity(&process.join("cwd")) == self.work)
     }
 }
 

@@ -14,6 +14,7 @@ use clap::{
 use herm_protocol::{exec::Command, sandbox::Variable};
 
 use super::tools::Tool;
+use crate::cli::configured::BackendArguments;
 
 /// Run one command through the executor.
 ///
@@ -25,16 +26,15 @@ use super::tools::Tool;
 #[command(after_help = "\
 Exit codes:
   the command's own, when it ended by itself; 128 + N when signal N ended it
-  2    the command line cannot be used
+  2    the command line or the configuration cannot be used, or names a backend that is not there
   4    the executor is broken, or output cannot be written
   124  the deadline passed
   126  the program or the directory cannot be used
   127  the program or the shell is not there
   130  interrupted (Ctrl-C); 129 and 143 for SIGHUP and SIGTERM; 141 when standard output was closed")]
 pub(in crate::cli) struct Arguments {
-    /// Where the command runs: local
-    #[arg(long, value_name = "NAME", default_value = herm::backend::local::BACKEND)]
-    pub(super) backend: String,
+    #[command(flatten)]
+    pub(super) backend: BackendArguments,
     /// Keep the sandbox under this key: the next command with the key finds it again, with its files and what runs in it;
     /// `herm rm` removes it
     #[arg(long, value_name = "KEY")]
@@ -42,7 +42,12 @@ pub(in crate::cli) struct Arguments {
     /// Do not wait: print the id of a job, which `herm jobs` tells more of
     #[arg(long, requires = "key", conflicts_with = "json")]
     pub(super) detach: bool,
-    /// The directory that it starts in; with --key the sandbox's own when not given, otherwise the current one
+    /// Start from the state that the last command of this session left, and leave it for the next: the directory, exported
+    /// variables, functions and aliases
+    #[arg(long, value_name = "NAME", requires = "key", conflicts_with = "program")]
+    pub(super) session: Option<String>,
+    /// The directory that it starts in [default: what terminal.cwd of the configuration says; else with --key the sandbox's
+    /// own, otherwise the current one]
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
     /// A variable that it sees; can be given several times
@@ -52,7 +57,8 @@ pub(in crate::cli) struct Arguments {
     /// its standard input, and what it prints is the reply; can be given several times
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = Tool::parse, conflicts_with = "detach")]
     pub(super) rpc: Vec<Tool>,
-    /// The deadline: a number with ms, s, m or h; 0s is none
+    /// The deadline: a number with ms, s, m or h; 0s is none [default: terminal.timeout of the configuration, 180s when
+    /// nobody says; none with --detach]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// Print one JSON object with outcome and output instead of the output

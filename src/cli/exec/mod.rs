@@ -2,6 +2,8 @@
 
 mod arguments;
 mod live;
+mod origins;
+mod orphans;
 mod record;
 mod result;
 mod tools;
@@ -17,12 +19,13 @@ use std::{
 };
 
 use herm::{
-    backend::local::{self, LocalBackend, Mode},
+    backend::Backend,
     caller::{Caller, Output},
+    config::Config,
 };
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
-    Adapter as _, Error, ErrorKind, Finished, Interrupt,
+    Error, ErrorKind, Finished, Interrupt,
     exec::{Outcome, RunParams, SetupFailure, Stdin, Stream},
     initialize::InitializeParams,
     sandbox::{OpenParams, OpenState, SandboxSpec},
@@ -32,34 +35,45 @@ use tokio::sync::mpsc;
 pub(super) use self::arguments::Arguments;
 use self::{
     live::{Live, OwnStdin, Wishes},
+    origins::Origins,
     record::Record,
     result::{Ended, exit_code, print_json, unwritten},
     tools::Programs,
 };
-use super::{fail, kept::refused, list::print, runtime::block_on, signals::EndSignals};
+use super::{Refusal, fail, kept::refused, list::print, runtime::block_on, signals::EndSignals};
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
-    if arguments.backend != local::BACKEND {
-        let backend = &arguments.backend;
-        return fail(
-            Exit::Usage,
-            format_args!("there is no backend {backend:?}; there is: {}", local::BACKEND),
-        );
-    }
+    let place = match Place::of(&arguments) {
+        Ok(place) => place,
+        Err((exit, message)) => return fail(exit, message),
+    };
     if arguments.detach {
-        return block_on(start_job(arguments));
+        return block_on(start_job(arguments, place));
     }
-    block_on(execute(arguments))
+    block_on(execute(arguments, place))
+}
+
+/// Where a command runs, and what the configuration says of that; decided once.
+struct Place {
+    backend: Backend,
+    config: Config,
+}
+
+impl Place {
+    fn of(arguments: &Arguments) -> Result<Self, Refusal> {
+        let (backend, config) = arguments.backend.open()?;
+        Ok(Self { backend, config })
+    }
 }
 
 /// Starts a command that goes on as a job, and prints its id.
-async fn start_job(arguments: Arguments) -> ExitCode {
-    let backend = LocalBackend::new(Mode::Resident);
+async fn start_job(arguments: Arguments, place: Place) -> ExitCode {
     let started = async {
-        let cwd = chosen_directory(&arguments)
+        let cwd = chosen_directory(&arguments, &place.config)
             .map_err(|outcome| Error::new(ErrorKind::NotFound, "cwd", outcome.to_string()))?;
-        let params = prepare(&backend, &arguments, cwd).await?;
-        backend
+        let params = prepare(&place, &arguments, cwd).await?;
+        let adapter = place.backend.adapter();
+        adapter
             .start_job(RunParams {
                 detach: true,
                 ..params
@@ -72,7 +86,7 @@ async fn start_job(arguments: Arguments) -> ExitCode {
     }
 }
 
-async fn execute(arguments: Arguments) -> ExitCode {
+async fn execute(arguments: Arguments, place: Place) -> ExitCode {
     let signals = match EndSignals::take_unless_ignored() {
         Ok(signals) => signals,
         Err(error) => return fail(Exit::Broken, format_args!("failed to take over signals: {error}")),
@@ -82,7 +96,7 @@ async fn execute(arguments: Arguments) -> ExitCode {
     let json = arguments.json;
     let ended = if json {
         let record = Record::default();
-        let ended = in_a_sandbox(arguments, record.clone(), Wishes(asked)).await;
+        let ended = in_a_sandbox(arguments, place, record.clone(), Wishes(asked)).await;
         if let Err(error) = print_json(&ended, &record) {
             return unwritten(Stream::Stdout, &error);
         }
@@ -90,7 +104,7 @@ async fn execute(arguments: Arguments) -> ExitCode {
     } else {
         let live = Live::new(wishes);
         let failure = live.failure();
-        let ended = in_a_sandbox(arguments, live, Wishes(asked)).await;
+        let ended = in_a_sandbox(arguments, place, live, Wishes(asked)).await;
         // A signal came first or comes to the same.
         if let Some((stream, error)) = failure.get()
             && signal.load(Ordering::Relaxed) == 0
@@ -114,26 +128,38 @@ fn listen(mut signals: EndSignals, wishes: mpsc::UnboundedSender<Interrupt>) -> 
 }
 
 /// Runs the command in a sandbox of its own, which is gone afterwards.
-async fn in_a_sandbox(arguments: Arguments, output: impl Output, wishes: Wishes) -> Ended {
+async fn in_a_sandbox(arguments: Arguments, place: Place, output: impl Output, wishes: Wishes) -> Ended {
     let started = std::time::Instant::now();
-    let backend = LocalBackend::new(Mode::default());
-    let finished = run_in(&backend, arguments, output, wishes).await;
+    let deadline = Origins::of(&arguments, &place.config).deadline();
+    // A sandbox that is kept outlives this process, and so does what runs in it.
+    let kept = arguments.key.is_some();
+    if !kept {
+        orphans::adopt();
+    }
+    let finished = run_in(&place, arguments, output, wishes).await;
     let duration = started.elapsed();
-    backend.shutdown().await;
-    Ended { finished, duration }
+    if !kept {
+        orphans::end_if_lost(&finished).await;
+    }
+    place.backend.adapter().shutdown().await;
+    Ended {
+        finished,
+        duration,
+        deadline,
+    }
 }
 
 async fn run_in(
-    backend: &LocalBackend,
+    place: &Place,
     arguments: Arguments,
     output: impl Output,
     wishes: Wishes,
 ) -> Result<Finished, Error> {
-    let cwd = match chosen_directory(&arguments) {
+    let cwd = match chosen_directory(&arguments, &place.config) {
         Ok(cwd) => cwd,
         Err(outcome) => return Ok(outcome.into()),
     };
-    let mut params = prepare(backend, &arguments, cwd).await?;
+    let mut params = prepare(place, &arguments, cwd).await?;
     if !std::io::stdin().is_terminal() {
         params.stdin = Stdin::Stream;
     }
@@ -144,31 +170,32 @@ async fn run_in(
         input: OwnStdin::default(),
         tools: programs,
     };
-    let mut finished = backend.execute(params, caller, wishes).await?;
-    if arguments.cwd.is_some() {
-        name_option(&mut finished.outcome);
-    }
+    let mut finished = place.backend.execute(params, caller, wishes).await?;
+    Origins::of(&arguments, &place.config).name_directory(&mut finished.outcome);
     Ok(finished)
 }
 
 /// Opens the sandbox, and says what is to be run in it.
-async fn prepare(
-    backend: &LocalBackend,
-    arguments: &Arguments,
-    cwd: Option<PathBuf>,
-) -> Result<RunParams, Error> {
+async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> Result<RunParams, Error> {
+    let backend = &place.backend;
     backend
+        .adapter()
         .initialize(InitializeParams {
             protocol: Vec::new(),
             run: format!("exec-{}", std::process::id()),
             scratch: String::new(),
         })
         .await?;
+    let key = arguments.key.clone();
+    // The configured directory of a kept sandbox is that of the sandbox, not of every command in it.
+    let configured = place.config.local().cwd.filter(|_| key.is_some());
+    let own = configured.map(|cwd| start_directory(Some(&cwd))).transpose();
+    let own = own.map_err(|outcome| Error::invalid_argument("terminal.cwd", outcome))?;
     let spec = SandboxSpec {
         env: arguments.env.clone(),
+        cwd: own.map(|cwd| cwd.as_path().into()),
         ..SandboxSpec::default()
     };
-    let key = arguments.key.clone();
     let opened = backend.open_sandbox(OpenParams { key, spec }).await?;
     if opened.state == OpenState::Recreated {
         for notice in &opened.notices {
@@ -176,19 +203,23 @@ async fn prepare(
         }
     }
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
+    params.session.clone_from(&arguments.session);
     params.cwd = cwd.map(|cwd| cwd.as_path().into());
+    let configured = || place.config.timeout().filter(|_| !arguments.detach);
     params.timeout_ms = arguments
         .timeout
+        .or_else(configured)
         .map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
     Ok(params)
 }
 
 /// Where the command starts; `None` is the kept sandbox's own directory.
-fn chosen_directory(arguments: &Arguments) -> Result<Option<PathBuf>, Outcome> {
+fn chosen_directory(arguments: &Arguments, config: &Config) -> Result<Option<PathBuf>, Outcome> {
     if arguments.key.is_some() && arguments.cwd.is_none() {
         return Ok(None);
     }
-    start_directory(arguments.cwd.as_deref()).map(Some)
+    let asked = arguments.cwd.clone().or_else(|| config.local().cwd);
+    start_directory(asked.as_deref()).map(Some)
 }
 
 /// Where the command starts. An absolute directory does not need the current one, which may be gone.
@@ -204,17 +235,5 @@ fn start_directory(asked: Option<&Path>) -> Result<PathBuf, Outcome> {
                 ),
             }),
         },
-    }
-}
-
-/// Says which option named a directory that cannot be used.
-fn name_option(outcome: &mut Outcome) {
-    if let Outcome::SetupFailed { kind, message } = outcome
-        && matches!(
-            kind,
-            SetupFailure::CwdNotFound | SetupFailure::CwdNotADirectory | SetupFailure::CwdDenied
-        )
-    {
-        message.insert_str(0, "--cwd: ");
     }
 }

@@ -31,6 +31,8 @@ const SIGPIPE: u8 = 13;
 pub(super) struct Ended {
     pub(super) finished: Result<Finished, Error>,
     pub(super) duration: Duration,
+    /// Who set the deadline, when the command line did not.
+    pub(super) deadline: Option<String>,
 }
 
 /// Prints the one object of `--json`.
@@ -39,7 +41,7 @@ pub(super) struct Ended {
 /// Standard output cannot be written.
 pub(super) fn print_json(ended: &Ended, record: &Record) -> io::Result<()> {
     let object = match &ended.finished {
-        Ok(finished) => object(finished, ended.duration, record),
+        Ok(finished) => object(finished, ended, record),
         Err(error) => json!({"error": error}),
     };
     let mut stdout = io::stdout();
@@ -62,7 +64,11 @@ pub(super) fn unwritten(stream: Stream, error: &io::Error) -> ExitCode {
     )
 }
 
-fn object(finished: &Finished, duration: Duration, record: &Record) -> Value {
+fn object(finished: &Finished, ended: &Ended, record: &Record) -> Value {
+    let mut notices = finished.notices.clone();
+    if finished.outcome == Outcome::TimedOut {
+        notices.extend(ended.deadline.clone());
+    }
     let (stdout, stdout_bytes) = record.stream(Stream::Stdout);
     let (stderr, stderr_bytes) = record.stream(Stream::Stderr);
     json!({
@@ -71,8 +77,8 @@ fn object(finished: &Finished, duration: Duration, record: &Record) -> Value {
         "stderr": stderr,
         "totals": {"stdout": {"bytes": stdout_bytes}, "stderr": {"bytes": stderr_bytes}},
         "gaps": record.gaps(),
-        "duration_ms": u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        "notices": finished.notices,
+        "duration_ms": u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
+        "notices": notices,
     })
 }
 
@@ -97,7 +103,12 @@ pub(super) fn exit_code(ended: &Ended, signal: u8, json: bool) -> ExitCode {
             } else {
                 "the deadline passed"
             });
-            finished.notices.iter().for_each(|notice| tell(notice));
+            let deadline = ended.deadline.as_ref();
+            finished
+                .notices
+                .iter()
+                .chain(deadline)
+                .for_each(|notice| tell(notice));
             TIMED_OUT
         }
         Outcome::Cancelled if signal == 0 => Exit::Interrupted { signal: SIGPIPE }.code(),

@@ -153,6 +153,10 @@ pub(crate) async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
             rpc: Some(Rpc::allowing(["tool"])),
             ..params
         },
+        "a session" => RunParams {
+            session: Some(scene.token()),
+            ..params
+        },
         other => return Err(Failure::suite(format!("{other:?} is no option"))),
     };
     scene.run(&params).await
@@ -219,6 +223,10 @@ pub(crate) async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
         "pause the sandbox" => ("sandbox.pause", json!({"sandbox": sandbox})),
         "save the sandbox" => ("sandbox.snapshot", json!({"sandbox": sandbox})),
         "list jobs" => ("job.list", json!({"sandbox": sandbox})),
+        "close a session" => (
+            "session.close",
+            json!({"sandbox": sandbox, "session": "herm-none"}),
+        ),
         "search files" => (
             "file.search",
             json!({"sandbox": sandbox, "path": "/", "pattern": "x"}),

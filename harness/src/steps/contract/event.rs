@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::show,
+    steps::{exec::out, general::show},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -30,11 +30,13 @@ pub(super) fn register(steps: &mut StepList) {
                 Box::pin(async move {
                     let (bytes, head, tail) = (arguments.int(0)?, arguments.int(1)?, arguments.int(2)?);
                     let mut params = scene.command(shell::numbered(bytes)).await?;
-                    params.capture = Some(Capture {
+                    let capture = Capture {
                         head,
                         tail,
                         digest: true,
-                    });
+                    };
+                    params.capture = Some(capture);
+                    out::note_capture(scene, capture);
                     scene.notes.content = Some(shell::numbered_bytes(bytes));
                     scene.run(&params).await
                 })

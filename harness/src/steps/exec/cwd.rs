@@ -2,7 +2,7 @@
 
 use herm_protocol::{
     ByteString,
-    exec::{Command, Stream},
+    exec::{Command, Outcome, Stream},
 };
 
 use super::stdin::expect_content;
@@ -25,6 +25,11 @@ pub(super) fn register(steps: &mut StepList) {
                 match arguments.words(0)? {
                     "leaves a mark in" => leave_mark(scene).await,
                     "prints" => print_directory(scene, None).await,
+                    "in a directory that a link leads to prints" => print_behind_link(scene).await,
+                    "in a directory whose name is not valid UTF-8 prints" => {
+                        let directory = make_named(scene, b"a\xff\xfeb").await?;
+                        print_directory(scene, Some(directory)).await
+                    }
                     "in this directory prints" => {
                         let directory = scene.notes.directory.clone();
                         print_directory(scene, directory).await
@@ -81,6 +86,11 @@ pub(crate) async fn printed(scene: &mut Scene, which: &str) -> StepResult {
 }
 
 async fn make_directory(scene: &mut Scene, name: &str) -> StepResult {
+    make_named(scene, name.as_bytes()).await.map(|_| ())
+}
+
+/// Makes the directory in question, and gives its path.
+async fn make_named(scene: &mut Scene, name: &[u8]) -> Result<ByteString, Failure> {
     // A name of its own above it, so that the name in question can be used again.
     let above = scene.new_path("in").await?;
     let relative = above
@@ -89,12 +99,43 @@ async fn make_directory(scene: &mut Scene, name: &str) -> StepResult {
         .next()
         .unwrap_or_default()
         .to_vec();
-    let path = [above.as_bytes(), b"/", name.as_bytes()].concat();
-    scene.prepare(format!("mkdir -p {}", shell::word(&path))).await?;
-    let relative = [&relative[..], b"/", name.as_bytes()].concat();
+    let path = ByteString::from([above.as_bytes(), b"/", name].concat());
+    scene
+        .prepare(format!("mkdir -p {}", shell::word(path.as_bytes())))
+        .await?;
+    let relative = [&relative[..], b"/", name].concat();
     scene.notes.name = Some(String::from_utf8_lossy(&relative).into_owned());
-    scene.notes.directory = Some(path.into());
-    Ok(())
+    scene.notes.directory = Some(path.clone());
+    Ok(path)
+}
+
+async fn print_behind_link(scene: &mut Scene) -> StepResult {
+    let directory = make_named(scene, b"behind").await?;
+    let link = scene.new_path("link").await?;
+    let (target, path) = (shell::word(directory.as_bytes()), shell::word(link.as_bytes()));
+    scene.prepare(format!("ln -s {target} {path}")).await?;
+    print_directory(scene, Some(link)).await
+}
+
+/// Removes the directory that commands start in; only an empty one, for it may be somebody's.
+pub(crate) async fn remove_first(scene: &mut Scene) -> StepResult {
+    let params = scene.command("rmdir -- \"$(pwd -P)\"").await?;
+    scene.run(&params).await?;
+    match &scene.result()?.outcome {
+        Outcome::Exited { code: 0 } => Ok(()),
+        other => Err(Failure::inconclusive(format!(
+            "the directory that commands start in could not be removed: {other}"
+        ))),
+    }
+}
+
+/// Runs a command in a directory that is not there, whatever comes of it.
+pub(crate) async fn run_nowhere(scene: &mut Scene) -> StepResult {
+    scene.workdir().await?;
+    let path = scene.new_path("nowhere").await?;
+    let mut params = scene.command("true").await?;
+    params.cwd = Some(path);
+    scene.run(&params).await
 }
 
 async fn leave_mark(scene: &mut Scene) -> StepResult {
@@ -102,7 +143,7 @@ async fn leave_mark(scene: &mut Scene) -> StepResult {
     let params = scene.command(format!(": > {name}")).await?;
     scene.run(&params).await?;
     scene.notes.name = Some(name);
-    super::super::general::expect_outcome(scene, &herm_protocol::exec::Outcome::Exited { code: 0 })
+    super::super::general::expect_outcome(scene, &Outcome::Exited { code: 0 })
 }
 
 async fn find_mark(scene: &mut Scene) -> StepResult {
@@ -132,7 +173,7 @@ async fn print_directory(scene: &mut Scene, directory: Option<ByteString>) -> St
 
 fn expect_directory(scene: &Scene, directory: &ByteString) -> StepResult {
     let outcome = &scene.result()?.outcome;
-    if !matches!(outcome, herm_protocol::exec::Outcome::Exited { code: 0 }) {
+    if !matches!(outcome, Outcome::Exited { code: 0 }) {
         return Err(Failure::failed("the command to run", outcome.to_string()));
     }
     let expected = [directory.as_bytes(), b"\n."].concat();
@@ -144,6 +185,16 @@ pub(crate) async fn run_in(scene: &mut Scene, what: &str) -> StepResult {
     let path = scene.new_path("nowhere").await?;
     match what {
         "a directory that does not exist" => {}
+        "a directory that has been removed since" => {
+            let word = shell::word(path.as_bytes());
+            scene.prepare(format!("mkdir {word}")).await?;
+            let mut params = scene.command("true").await?;
+            params.cwd = Some(path.clone());
+            scene.run(&params).await?;
+            super::super::general::expect_outcome(scene, &Outcome::Exited { code: 0 })
+                .map_err(Failure::while_preparing)?;
+            scene.prepare(format!("rmdir {word}")).await?;
+        }
         "what is a file" => {
             scene
                 .prepare(format!(": > {}", shell::word(path.as_bytes())))

@@ -1,12 +1,18 @@
 //! ENV: a command sees the variables it was given, and no secrets.
 
-use herm_protocol::{exec::Stream, sandbox::Variable};
+use herm_protocol::{
+    exec::{Command, Stream},
+    sandbox::Variable,
+};
 
 use super::stdin::expect_content;
 use crate::{
-    scene::{Failure, Scene},
+    scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::{new_mark, show},
+    steps::{
+        composed::unknown,
+        general::{all_bytes, new_mark, show},
+    },
 };
 
 /// A variable of the suite's own.
@@ -29,12 +35,19 @@ pub(super) fn register(steps: &mut StepList) {
             },
         )
         .when(
-            "a command with the variable {text} set to {text} prints it",
+            "a command with the variable {text} set to {text} {words}",
             |scene, arguments| {
                 Box::pin(async move {
                     let name = arguments.text(0)?;
                     let variable = Variable::new(name.as_str(), arguments.text(1)?);
-                    run_with(scene, print_of(&name), variable).await
+                    let text = match arguments.words(2)? {
+                        "prints it" => print_of(&name),
+                        "asks whether it is set" => ask_of(&name),
+                        "prints every byte value" => shell::print(&all_bytes()),
+                        "tells its time zone" => "date +%Z".to_owned(),
+                        other => return Err(unknown(other, "done with a variable")),
+                    };
+                    run_with(scene, text, variable).await
                 })
             },
         )
@@ -43,9 +56,11 @@ pub(super) fn register(steps: &mut StepList) {
         })
         .when(
             "a command asks whether the variable {text} is set",
-            |scene, arguments| {
-                Box::pin(async move { run(scene, format!("echo ${{{}+set}}", arguments.text(0)?)).await })
-            },
+            |scene, arguments| Box::pin(async move { run(scene, ask_of(&arguments.text(0)?)).await }),
+        )
+        .when(
+            "{int} commands that print their own variable run at the same time",
+            |scene, arguments| Box::pin(async move { print_together(scene, arguments.int(0)?).await }),
         )
         .when("a command lists all its variables", |scene, _| {
             Box::pin(run(scene, "env".into()))
@@ -89,13 +104,70 @@ async fn run_with(scene: &mut Scene, text: String, variable: Variable) -> StepRe
     scene.run(&params).await
 }
 
+/// Runs a program with a variable whose name is none to a shell, and has it list its variables.
+pub(crate) async fn give_program(scene: &mut Scene, name: &str) -> StepResult {
+    let name = match name {
+        "a dot in its name" => "HERM.DOT",
+        "a dash in its name" => "HERM-DASH",
+        "brackets in its name" => "HERM(X)",
+        "a digit before its name" => "1HERM",
+        other => return Err(unknown(other, "in a name")),
+    };
+    let sandbox = scene.sandbox().await?.id;
+    let mut params = scene.command_in(&sandbox, Command::Argv(vec!["env".into()]));
+    params.env = vec![Variable::new(name, "its value")];
+    scene.notes.content = Some(format!("{name}=its value").into_bytes());
+    scene.run(&params).await
+}
+
+/// The variable in question is a line of what was printed.
+pub(crate) fn is_listed(scene: &Scene) -> StepResult {
+    scene.result()?;
+    let listed = scene.record()?.bytes(Stream::Stdout);
+    let expected = scene.notes.content.clone().unwrap_or_default();
+    if listed.split(|byte| *byte == b'\n').any(|line| line == expected) {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("the line {}", show(&expected)),
+        show(&listed),
+    ))
+}
+
+async fn print_together(scene: &mut Scene, count: u32) -> StepResult {
+    let mut execs = Vec::new();
+    for number in 0..count {
+        let text = format!("echo \"begin ${NAME}\"; sleep 0.2; echo \"end ${NAME}\"");
+        let mut params = scene.command(text).await?;
+        params.env = vec![Variable::new(NAME, number.to_string())];
+        execs.push(scene.start(&params).await?);
+    }
+    let patience = scene.patience();
+    let records = futures::future::join_all(execs.into_iter().map(|exec| exec.wait(patience))).await;
+    let records = records.into_iter().collect::<Result<Vec<_>, _>>();
+    scene.notes.records = records.map_err(|fault| scene.broken(fault))?;
+    Ok(())
+}
+
+/// Shell text that tells whether a variable is set.
+fn ask_of(name: &str) -> String {
+    format!("echo ${{{name}+set}}")
+}
+
 /// Shell text that prints a variable as it is.
 fn print_of(name: &str) -> String {
     format!("printf %s \"${name}\"")
 }
 
 async fn print_value(scene: &mut Scene, what: &str) -> StepResult {
-    let value = match what {
+    let value = value(what)?;
+    scene.notes.content = Some(value.clone());
+    run_with(scene, print_of(NAME), Variable::new(NAME, value)).await
+}
+
+/// A value in words.
+pub(super) fn value(what: &str) -> Result<Vec<u8>, Failure> {
+    let text = match what {
         "nothing" => String::new(),
         "spaces and quotes" => "  it's \"quoted\"  ".into(),
         "several lines" => "one\n\n three\n".into(),
@@ -103,15 +175,21 @@ async fn print_value(scene: &mut Scene, what: &str) -> StepResult {
         "an equals sign" => "=a=b=".into(),
         "letters beyond ASCII" => "grün 日本 🚀".into(),
         "100000 bytes" => "0123456789".repeat(10_000),
+        "what a shell once took for a function" => "() { :; }; echo broken into".into(),
+        "bytes that are not valid UTF-8" => return Ok(b"a\xff\xfe\xc3 b".to_vec()),
         other => return Err(Failure::suite(format!("{other:?} is no value"))),
     };
-    scene.notes.content = Some(value.clone().into_bytes());
-    run_with(scene, print_of(NAME), Variable::new(NAME, value)).await
+    Ok(text.into_bytes())
 }
 
 fn no_secret(scene: &Scene, name: &str) -> StepResult {
-    scene.result()?;
-    let listed = scene.record()?.bytes(Stream::Stdout);
+    // A job's output was read, and is no record of a command.
+    let listed = if let Some(read) = &scene.notes.content {
+        read.clone()
+    } else {
+        scene.result()?;
+        scene.record()?.bytes(Stream::Stdout)
+    };
     if !listed.windows(5).any(|part| part == b"PATH=") {
         return Err(Failure::failed(
             "a list of variables with PATH in it",

@@ -1,5 +1,7 @@
 //! EXIT: how a command ended is told as it was.
 
+use std::time::Duration;
+
 use herm_protocol::{
     ByteString,
     exec::{Command, Stream},
@@ -10,6 +12,9 @@ use crate::{
     step::{StepList, StepResult},
     steps::general::{new_mark, show},
 };
+
+/// How long it may take until memory is used up.
+const EXHAUSTED: Duration = Duration::from_secs(30);
 
 /// A program that nobody has.
 const NO_PROGRAM: &str = "herm-no-such-program";
@@ -52,6 +57,13 @@ pub(crate) async fn lose_reader(scene: &mut Scene) -> StepResult {
     let mark = new_mark(scene).await?;
     let write = "i=0; while [ $i -lt 100000 ]; do echo y; i=$((i+1)); done 2>/dev/null";
     run(scene, &format!("{{ {write}; {mark}; }} | head -n 1")).await
+}
+
+/// Becomes a program that holds one line that never ends.
+pub(crate) async fn exhaust_memory(scene: &mut Scene) -> StepResult {
+    let params = scene.command("exec tail -n 1 /dev/zero").await?;
+    let within = scene.scaled(EXHAUSTED);
+    scene.run_within(&params, within).await
 }
 
 /// A command whose first word cannot be run.

@@ -1,17 +1,27 @@
 //! Steps of the chapters about running commands.
 
 pub(super) mod args;
+pub(super) mod cancel;
 pub(super) mod cwd;
 pub(super) mod enc;
 pub(super) mod env;
 pub(super) mod exit;
+pub(super) mod flow;
 mod job;
+mod memory;
+pub(super) mod out;
+pub(super) mod race;
 mod rpc;
+mod session;
 pub(super) mod shell;
 mod shell_text;
-mod stdin;
-mod stream;
+pub(super) mod stdin;
+pub(super) mod stream;
 pub(super) mod timeout;
+mod together;
+pub(super) mod user;
+
+pub(crate) use together::Expected;
 
 use crate::step::StepList;
 
@@ -23,6 +33,13 @@ pub(super) fn register(steps: &mut StepList) {
     env::register(steps);
     cwd::register(steps);
     timeout::register(steps);
+    user::register(steps);
+    session::register(steps);
     job::register(steps);
+    flow::register(steps);
+    out::register(steps);
+    cancel::register(steps);
+    race::register(steps);
+    together::register(steps);
     rpc::register(steps);
 }

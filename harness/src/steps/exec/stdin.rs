@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use herm_protocol::exec::{Capture, Stdin, Stream};
+use herm_protocol::exec::{Capture, Outcome, Stdin, Stream};
 
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::{all_bytes, difference, show},
+    steps::{
+        composed::{number_in, unknown},
+        general::{all_bytes, difference, expect_outcome, show},
+    },
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -50,18 +53,15 @@ pub(super) fn register(steps: &mut StepList) {
                 })
             },
         )
-        .when(
-            "a command that repeats each line is fed {text}",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let text = "while IFS= read -r line; do printf '%s\\n' \"$line\"; done";
-                    start_fed(scene, text).await?;
-                    feed(scene, arguments.text(0)?.as_bytes(), false)
-                        .await
-                        .map(|_| ())
-                })
-            },
-        )
+        .when("a command that {words} is fed {text}", |scene, arguments| {
+            Box::pin(async move {
+                let text = reader_in_words(scene, arguments.words(0)?)?;
+                start_fed(scene, &text).await?;
+                feed(scene, arguments.text(1)?.as_bytes(), false)
+                    .await
+                    .map(|_| ())
+            })
+        })
         .when("it is fed {text}", |scene, arguments| {
             Box::pin(async move {
                 feed(scene, arguments.text(0)?.as_bytes(), false)
@@ -77,6 +77,19 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the feeding was told as unread", |scene, _| {
             Box::pin(async { told_as_unread(scene) })
         });
+}
+
+/// What a command does that is fed.
+fn reader_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure> {
+    if let Some(bytes) = number_in(what, "prints ", " bytes when its input has ended") {
+        scene.notes.content = Some(shell::numbered_bytes(bytes));
+        return Ok(format!("cat >/dev/null; {}", shell::numbered(bytes)));
+    }
+    match what {
+        "repeats each line" => Ok("while IFS= read -r line; do printf '%s\\n' \"$line\"; done".to_owned()),
+        "reads one line and exits with code 3" => Ok("read -r line; exit 3".to_owned()),
+        other => Err(unknown(other, "done by a command that is fed")),
+    }
 }
 
 async fn run_with(scene: &mut Scene, text: &str, stdin: Stdin) -> StepResult {
@@ -123,6 +136,17 @@ async fn feed(scene: &mut Scene, data: &[u8], eof: bool) -> Result<bool, Failure
     };
     let taken = exec.feed(data, eof, patience).await;
     Ok(scene.answer(taken)?.is_some_and(|taken| taken.open))
+}
+
+/// A command whose input is held open is answered when it ends.
+pub(crate) async fn answered_as_exited(scene: &mut Scene, code: i32) -> StepResult {
+    let within = scene.patience();
+    let Some(exec) = scene.running.pop() else {
+        return Err(Failure::suite("no command runs"));
+    };
+    let record = exec.wait(within).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    expect_outcome(scene, &Outcome::Exited { code })
 }
 
 async fn end_input(scene: &mut Scene) -> StepResult {

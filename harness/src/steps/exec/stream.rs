@@ -47,14 +47,7 @@ pub(super) fn register(steps: &mut StepList) {
         .when(
             "a command prints {int} bytes on each stream in turns",
             |scene, arguments| Box::pin(async move { print_in_turns(scene, arguments.int(0)?).await }),
-        )
-        .when(
-            "{int} commands that print their own number run at the same time",
-            |scene, arguments| Box::pin(async move { run_together(scene, arguments.int(0)?).await }),
-        )
-        .then("each has received its own number and nothing else", |scene, _| {
-            Box::pin(async { received_own(scene) })
-        });
+        );
 }
 
 async fn run(scene: &mut Scene, text: String) -> StepResult {
@@ -114,39 +107,7 @@ async fn print_in_turns(scene: &mut Scene, bytes: usize) -> StepResult {
     Ok(())
 }
 
-async fn run_together(scene: &mut Scene, count: u32) -> StepResult {
-    let mut execs = Vec::new();
-    for number in 0..count {
-        let params = scene
-            .command(format!("echo begin {number}; sleep 0.2; echo end {number}"))
-            .await?;
-        execs.push(scene.start(&params).await?);
-    }
-    let patience = scene.patience();
-    let records = futures::future::join_all(execs.into_iter().map(|exec| exec.wait(patience))).await;
-    let records = records
-        .into_iter()
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|fault| scene.broken(fault))?;
-    scene.notes.records = records;
-    Ok(())
-}
-
-fn received_own(scene: &Scene) -> StepResult {
-    for (number, record) in scene.notes.records.iter().enumerate() {
-        let expected = format!("begin {number}\nend {number}\n");
-        let seen = record.bytes(Stream::Stdout);
-        if record.result().is_none() || seen != expected.as_bytes() {
-            let answer = record
-                .answer
-                .as_ref()
-                .map(|answer| format!("{answer:?}"))
-                .unwrap_or_default();
-            return Err(Failure::failed(
-                show(expected.as_bytes()),
-                format!("{}; answered {answer}", show(&seen)),
-            ));
-        }
-    }
-    Ok(())
+/// What the command prints goes through a helper that its shell has started, and that ends after it.
+pub(crate) async fn use_helper(scene: &mut Scene) -> StepResult {
+    run(scene, "exec > >(tr a-z A-Z); echo said".to_owned()).await
 }

@@ -56,7 +56,7 @@ const SLACK_BETWEEN: Duration = Duration::from_millis(400);
 const COMPARED: u32 = 2;
 
 /// What a command does that keeps a beat.
-async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure> {
+pub(super) async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure> {
     Ok(match what {
         "keeps a beat" => scene.new_beat("").await?,
         "starts a worker that keeps a beat" => format!("{} & wait", scene.new_beat("").await?),

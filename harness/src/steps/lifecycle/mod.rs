@@ -1,5 +1,6 @@
 //! Steps of the chapters about the life of a sandbox.
 
+pub(super) mod attach;
 pub(super) mod close;
 pub(super) mod leak;
 pub(super) mod open;
@@ -16,4 +17,5 @@ pub(super) fn register(steps: &mut StepList) {
     leak::register(steps);
     preflight::register(steps);
     stale::register(steps);
+    attach::register(steps);
 }

@@ -28,6 +28,7 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 let condition = match arguments.words(0)? {
                     "with next to no room for files" => "disk.full",
+                    "with little memory" => "memory.short",
                     "whose clock is about to jump ahead" => "clock.advance",
                     other => return Err(Failure::suite(format!("{other:?} is no condition"))),
                 };

@@ -76,6 +76,8 @@ _PIECE = 32 * 1024
 _QUEUE = 256
 # Seconds between `exec.alive` notifications when the caller names none.
 _ALIVE = 5.0
+# The longest name of a session, in bytes.
+_SESSION = 256
 # Seconds that a command which was ended by force waits for the caller to make room for the rest of its output.
 _PATIENCE = 0.25
 # Seconds that closing waits for the sandbox's commands to end before the backend is asked to remove it.
@@ -453,6 +455,8 @@ class RunParams:
     """Whether it has input: `Execution.input` gives what comes."""
     timeout: Optional[float] = None
     """Seconds, counted from the call. `Execution.on_end` says when they are over; you need not count them yourself."""
+    session: Optional[str] = None
+    """The session whose state it starts from and leaves behind; its command is text then."""
     user: Optional[str] = None
     pty: Optional[Pty] = None
     detach: bool = False
@@ -640,6 +644,13 @@ def _command(fields: _Fields) -> Command:
     raise InvalidArgument("command", "has neither argv nor shell")
 
 
+def _session(fields: _Fields) -> str:
+    name = fields.text("session")
+    if not 1 <= len(name.encode("utf-8", "surrogatepass")) <= _SESSION:
+        raise InvalidArgument("session", f"is no name of 1 to {_SESSION} bytes")
+    return name
+
+
 def _run_params(fields: _Fields) -> RunParams:
     stdin: Literal["none", "bytes", "stream"] = "none"
     stdin_data = b""
@@ -671,6 +682,7 @@ def _run_params(fields: _Fields) -> RunParams:
         stdin=stdin,
         stdin_data=stdin_data,
         timeout=None if timeout is None else timeout / 1000,
+        session=None if fields.get("session") is None else _session(fields),
         user=fields.optional_text("user"),
         pty=pty,
         detach=fields.flag("detach"),
@@ -1007,6 +1019,10 @@ class Adapter:
     def forget_job(self, sandbox: str, job: str) -> None:
         """Forgets a job that has ended, with its output."""
         raise Unsupported("job.forget")
+
+    def close_session(self, sandbox: str, session: str) -> None:
+        """Forgets the state of a session; one that is not known is no error. Needs `sessions`."""
+        raise Unsupported("session.close")
 
     def list_conditions(self) -> Sequence[Condition]:
         """Which acts on its own world the backend can carry out for the tests, such as stopping a container."""
@@ -1914,8 +1930,11 @@ class _Server:
             ("user", params.user is not None),
             ("pty", params.pty is not None),
             ("jobs", params.detach),
+            ("sessions", params.session is not None),
         ):
             self._need(capability, asked)
+        if params.session is not None and isinstance(params.command, Argv):
+            raise InvalidArgument("session", "is the state of a shell, and an argument list has none")
         if fields.get("rpc") is not None:
             raise Unsupported("rpc")
         timeout = params.timeout
@@ -2029,6 +2048,10 @@ class _Server:
         if method.startswith("job."):
             self._need("jobs")
             return self._call_job(method, params)
+        if method == "session.close":
+            self._need("sessions")
+            self._adapter.close_session(params.text("sandbox"), _session(params))
+            return {}
         if method == "condition.list":
             return {"conditions": [_condition(condition) for condition in adapter.list_conditions()]}
         if method == "condition.apply":

@@ -297,12 +297,13 @@ class HelperTest(unittest.TestCase):
             {"user": "u"},
             {"pty": {"rows": 1, "columns": 1}},
             {"detach": True},
+            {"session": "s"},
             {"rpc": {"allow": ["tool"]}},
         ):
             self.assertEqual(self.caller.refusal("exec.run", {**good, **change})["code"], -32601, change)
         for spec in ({"image": "i"}, {"network": {"mode": "none"}}, {"limits": {"pids": 5}}, {"user": "u"}):
             self.assertEqual(self.caller.refusal("sandbox.open", {"spec": spec})["code"], -32601, spec)
-        for method in ("sandbox.list", "sandbox.inspect", "exec.cancel", "file.read", "preflight", "x"):
+        for method in ("sandbox.list", "sandbox.inspect", "exec.cancel", "session.close", "file.read", "preflight", "x"):
             self.assertEqual(self.caller.refusal(method, {"sandbox": "s"})["code"], -32601, method)
 
     def test_a_fault_of_the_adapter_is_an_answer(self) -> None:

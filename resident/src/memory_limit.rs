@@ -1,4 +1,4 @@
-//! How often the kernel has killed for lack of memory in the resident's cgroup.
+//! How often the kernel has killed for lack of memory in the cgroup of this process.
 
 use std::{
     fs::{self, File},
@@ -11,11 +11,12 @@ const LONGEST: usize = 4096;
 
 /// The counter of the cgroup that this process is in.
 #[derive(Debug)]
-pub(super) struct KillCounter(File);
+pub struct KillCounter(File);
 
 impl KillCounter {
     /// Finds the counter: `memory.events` of cgroup v2 or `memory.oom_control` of v1.
-    pub(super) fn find() -> Option<Self> {
+    #[must_use]
+    pub fn find() -> Option<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         candidates(&groups).into_iter().find_map(|path| {
             let counter = Self(File::open(path).ok()?);
@@ -24,7 +25,8 @@ impl KillCounter {
     }
 
     /// How many processes were killed until now.
-    pub(super) fn read(&self) -> Option<u64> {
+    #[must_use]
+    pub fn read(&self) -> Option<u64> {
         let mut content = [0; LONGEST];
         let length = self.0.read_at(&mut content, 0).ok()?;
         kills(std::str::from_utf8(content.get(..length)?).ok()?)

@@ -1,0 +1,117 @@
+Feature: CANCEL: what its caller does not want any more ends, and nothing else
+  A cancel reaches the whole command, keeps what it had said, and touches nobody else.
+
+  @id:CANCEL-001 @should @since:0.1 @profile:core @needs:cancel @mutant:cancel-kills-at-once
+  Scenario: A cancelled command is asked to end before it is made to
+    A command that would have cleaned up was never asked to, since no signal reached it (https://github.com/moby/moby/issues/35703).
+    Given an open sandbox
+    And a command that says farewell when it is asked to end
+    When the command is cancelled
+    Then the outcome is cancelled
+    And standard output is exactly "farewell\n"
+
+  @id:CANCEL-002 @must @since:0.1 @profile:core @needs:cancel @mutant:cancel-only-asks
+  Scenario: A command that ignores requests to end is ended by a cancel
+    An interrupt ended the call while the command ran on, and its output turned up in a later one (https://github.com/NousResearch/hermes-agent/issues/65298).
+    Given an open sandbox
+    And a command that ignores requests to end and keeps a beat
+    When the command is cancelled
+    Then the outcome is cancelled
+    And the beat has stopped
+
+  @id:CANCEL-003 @must @since:0.1 @profile:core @needs:cancel,kill_scope=tree @mutant:cancel-ends-only-the-group
+  Scenario Outline: A worker that left the process group dies when its command is cancelled
+    A worker whose parent is the first process could not be found when its command was cancelled (https://github.com/NousResearch/hermes-agent/pull/85042).
+    Given an open sandbox
+    And a command that starts <a worker> that keeps a beat
+    When the command is cancelled
+    Then the outcome is cancelled
+    And the beat has stopped
+
+    Examples:
+      | a worker                                       |
+      | a worker in a session of its own               |
+      | a worker whose parents have all ended          |
+      | a worker without the variables of its command  |
+
+  @id:CANCEL-004 @must @since:0.1 @profile:core @needs:cancel,streams_apart,streams=apart @mutant:cancel-loses-output
+  Scenario: What a cancelled command has printed is kept
+    A stop by the user and a lost client looked the same, and the result was dropped without a word (https://github.com/NousResearch/hermes-agent/issues/84207).
+    Given an open sandbox
+    And a command that prints on both streams and keeps a beat
+    When the command is cancelled
+    Then the outcome is cancelled
+    And standard output is all that was printed
+    And standard error is all that was printed
+
+  @id:CANCEL-005 @must @since:0.1 @profile:core @needs:cancel @mutant:never-answers-a-late-cancel
+  Scenario: A command that ends while it is cancelled is answered once, and truly
+    A kill did nothing, since the process that it was meant for had ended a moment before (https://github.com/NousResearch/hermes-agent/pull/12032).
+    Given an open sandbox
+    When 20 commands are cancelled as they are about to end
+    Then each was answered once, and truly
+    And the sandbox still runs commands
+
+  @id:CANCEL-006 @must @since:0.1 @profile:core @needs:cancel @mutant:cancels-what-does-not-run
+  Scenario Outline: Cancelling what does not run is refused
+    A kill of what is not there says so, and does no harm (https://man7.org/linux/man-pages/man2/kill.2.html).
+    Given an open sandbox
+    When the backend is told to cancel a command that <does not run>
+    Then the call is refused because no such command runs
+
+    Examples:
+      | does not run |
+      | never was    |
+      | has ended    |
+
+  @id:CANCEL-007 @must @since:0.1 @profile:core @needs:signal @mutant:signals-what-does-not-run
+  Scenario Outline: A signal to what does not run is refused
+    The number of a process that has ended may be another one's by now (https://man7.org/linux/man-pages/man2/pidfd_send_signal.2.html).
+    Given an open sandbox
+    When the backend is told to signal a command that <does not run>
+    Then the call is refused because no such command runs
+
+    Examples:
+      | does not run |
+      | never was    |
+      | has ended    |
+
+  @id:CANCEL-008 @must @since:0.1 @profile:core @needs:cancel,concurrency @mutant:cancel-ends-all
+  Scenario: One of several commands is cancelled, and the others go on
+    Parallel callers shared a session and interrupted each other's commands (https://github.com/microsoft/vscode/issues/292222).
+    Given an open sandbox
+    When one of 5 commands is cancelled
+    Then the outcome is cancelled
+    And each of the others has received its own number and nothing else
+
+  @id:CANCEL-009 @must @since:0.1 @profile:core @needs:signal @mutant:every-signal-is-sigterm
+  Scenario Outline: A command is sent the very signal that was asked for
+    What was sent to the client of a command did not reach the command behind it (https://github.com/docker/cli/issues/5309).
+    Given an open sandbox
+    When a command that exits with code 4 on signal <signal> is sent that signal
+    Then the outcome is exited with code 4
+
+    Examples:
+      | signal |
+      | 1      |
+      | 2      |
+      | 12     |
+      | 15     |
+
+  @id:CANCEL-010 @must @since:0.1 @profile:core @needs:cancel @mutant:cancel-waits-for-room
+  Scenario: A command that floods a caller that takes nothing can be cancelled
+    A reader that waits for its streams to close hung past every limit (https://github.com/openai/codex/issues/4337).
+    Given an open sandbox
+    And a command that keeps a beat and floods a caller that takes nothing
+    When the command is cancelled
+    Then the outcome is cancelled
+    And the beat has stopped
+    And the sandbox still runs commands
+
+  @id:CANCEL-011 @must @since:0.1 @profile:core @needs:cancel @mutant:overlooks-an-early-cancel
+  Scenario: A command can be cancelled as soon as it is asked for
+    An interrupt ended the call that had asked, and the command ran all the same (https://github.com/NousResearch/hermes-agent/issues/65298).
+    Given an open sandbox
+    When a command that leaves a mark is cancelled as soon as it is asked for
+    Then the outcome is cancelled
+    And the mark is not there

@@ -1,0 +1,149 @@
+Feature: SESSION: what a shell knows is carried from command to command
+  An agent works as a person does: it goes somewhere, sets something, and goes on from there.
+
+  @id:SESSION-001 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-forget-the-directory
+  Scenario: A command starts where the one before it in its session went
+    The directory was kept only when nothing went wrong on the way (https://github.com/NousResearch/hermes-agent/pull/13397).
+    Given an open sandbox
+    And a directory named "a place"
+    And a session in which a command has gone to this directory
+    When a command of the session tells where it is
+    Then it is this directory
+
+  @id:SESSION-002 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-read-values-again @mutant:sessions-keep-only-the-first-line
+  Scenario Outline: An exported value arrives in the next command as it was
+    Names and values that no script could hold made every later command fail (https://github.com/unixwin/niubash/issues/102).
+    Given an open sandbox
+    And a session in which a command has exported <a value>
+    When a command of the session prints the value
+    Then standard output is that value
+
+    Examples:
+      | a value                         |
+      | nothing                         |
+      | spaces and quotes               |
+      | several lines                   |
+      | what a shell would expand       |
+      | letters beyond ASCII            |
+      | bytes that are not valid UTF-8  |
+
+  @id:SESSION-003 @must @since:0.1 @profile:sessions @needs:state=shell @mutant:sessions-forget-functions
+  Scenario Outline: A name that a command has given is known to the next
+    A shell keeps functions and aliases until it ends (https://www.gnu.org/software/bash/manual/html_node/Shell-Functions.html).
+    Given an open sandbox
+    And a session in which a command has defined <a name>
+    When a command of the session uses the name
+    Then standard output is exactly "hello you\n"
+
+    Examples:
+      | a name      |
+      | a function  |
+      | an alias    |
+
+  @id:SESSION-004 @must @since:0.1 @profile:sessions @needs:sessions @mutant:new-sessions-begin-with-the-last @mutant:commands-join-a-session
+  Scenario: Nobody else sees what a session carries
+    Two jobs shared one environment, and the second ran in the first one's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
+    Given an open sandbox
+    And a session that carries something
+    Then a command without a session starts afresh
+    And another session starts afresh
+    And the session has what it carries
+
+  @id:SESSION-005 @must @since:0.1 @profile:sessions @needs:sessions @mutant:closes-sessions-in-name-only
+  Scenario: A session that is closed is forgotten
+    Cleaning up used another name than making, and the old state was found again (https://github.com/NousResearch/hermes-agent/issues/91440).
+    Given an open sandbox
+    And a session that carries something
+    When the session is closed
+    Then the session starts afresh
+
+  @id:SESSION-006 @must @since:0.1 @profile:sessions @needs:sessions @mutant:complains-about-closing-no-session
+  Scenario: Closing a session that is not there is no error
+    Resources were leaked because the second cleaning was an error (https://github.com/NousResearch/hermes-agent/issues/91440).
+    Given an open sandbox
+    When the session is closed though there is none
+    Then the session starts afresh
+
+  @id:SESSION-007 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-end-with-their-shell
+  Scenario Outline: Whatever a command does, its session goes on
+    A command that ended the shell ended everything that came after it, too (https://github.com/SWE-agent/SWE-agent/issues/642).
+    Given an open sandbox
+    And a session that carries something
+    When a command of the session <ends or spoils its shell>
+    Then the session has what it carries
+
+    Examples:
+      | ends or spoils its shell        |
+      | exits                           |
+      | becomes another program         |
+      | kills its shell                 |
+      | cannot be parsed                |
+      | has no end                      |
+      | sets a trap on its end          |
+      | loses its search path           |
+      | splits words at slashes         |
+      | has a variable of 1 MiB         |
+      | has constants                   |
+      | names a function cd             |
+      | closes its streams              |
+
+  @id:SESSION-008 @must @since:0.1 @profile:sessions @needs:sessions @mutant:options-stick
+  Scenario: An option that ends shells ends no later command
+    A command that set errexit poisoned the session, and the next failure ended it (https://github.com/OpenHands/OpenHands/pull/10821).
+    Given an open sandbox
+    And a session that carries something
+    When a command of the session sets errexit and fails
+    Then the outcome is exited with code 1
+    And the session has what it carries
+
+  @id:SESSION-009 @must @since:0.1 @profile:sessions @needs:sessions,streams_apart @mutant:bookkeeping-decides-the-code @mutant:bookkeeping-in-the-output
+  Scenario: A command of a session is told as it was
+    The code of a command was that of what kept the session's state (https://github.com/OpenHands/OpenHands/pull/10579).
+    Given an open sandbox
+    When a command of the session prints on both streams and fails
+    Then the outcome is exited with code 7
+    And standard output is exactly "out"
+    And standard error is exactly "err"
+
+  @id:SESSION-010 @must @since:0.1 @profile:sessions @needs:sessions,timeout @mutant:sessions-without-deadlines @mutant:half-a-command-counts
+  Scenario: A deadline ends a command and leaves its session as it was
+    A call waited for ever for the end of a command in a shell that had gone (https://github.com/gofixpoint/amika/pull/342).
+    Given an open sandbox
+    And a session that carries something
+    When a command of the session changes everything and runs into its deadline
+    Then the outcome is timed out
+    And the session has what it carries
+
+  @id:SESSION-011 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-stand-in-what-is-gone @mutant:heals-without-a-word
+  Scenario: A session whose directory is gone goes on, and says so
+    Every later command of the session failed for good when its directory was deleted (https://github.com/NousResearch/hermes-agent/issues/62169).
+    Given an open sandbox
+    And a directory named "gone"
+    And a session in which a command has gone to this directory
+    When the directory is removed, and a command of the session runs
+    Then the outcome is exited with code 0
+    And a notice names the directory
+
+  @id:SESSION-012 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell,concurrency @mutant:sessions-mix-states
+  Scenario: Of two commands at the same time, the last to end leaves all of its state
+    Parallel calls rewrote shared state, and a reader saw half of each (https://github.com/NousResearch/hermes-agent/issues/38249).
+    Given an open sandbox
+    When the session is used by two commands at once, of which the first ends last
+    Then the session has what the last to end has left
+
+  @id:SESSION-013 @must @since:0.1 @profile:sessions @needs:sessions,cwd @mutant:own-directories-stick
+  Scenario: The directory of one command is not the session's
+    A directory of one call became the session's, and broke what came later (https://github.com/NousResearch/hermes-agent/issues/4669).
+    Given an open sandbox
+    And a session that carries something
+    When a command of the session is run in a directory of its own
+    Then the session has what it carries
+
+  @id:SESSION-014 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell,env @mutant:own-variables-stick
+  Scenario: A variable of one command is not the session's
+    Variables set for one run were found by another (https://github.com/NousResearch/hermes-agent/issues/91440).
+    Given an open sandbox
+    And a session that carries something
+    When a command of the session is given another value of its own
+    Then standard output is exactly "own\n"
+    And the session has what it carries

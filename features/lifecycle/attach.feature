@@ -1,0 +1,138 @@
+Feature: ATTACH: the same key finds the same sandbox
+  Callers come and go; what they have begun stays where the next one finds it.
+
+  @id:ATTACH-001 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:keys-of-one-process @mutant:finds-again-as-new
+  Scenario: A key finds its sandbox again when its caller has gone
+    Each process made a container of its own rather than use the one that was there for the task (https://github.com/NousResearch/hermes-agent/issues/30336).
+    Given a sandbox under a key
+    When the key is opened again after its caller has gone
+    Then it is the same sandbox, found again
+    And the sandbox still runs commands
+
+  @id:ATTACH-002 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:starts-later-callers-elsewhere
+  Scenario: Files and the directory that commands start in carry over
+    A session that was resumed worked in another directory than the one that it had filled (https://github.com/NousResearch/hermes-agent/pull/61976).
+    Given a sandbox under a key
+    And a file in the first one's working directory
+    When the key is opened again after its caller has gone
+    Then a command finds the mark in the directory that commands start in
+
+  @id:ATTACH-003 @must @since:0.1 @profile:persistent @needs:attach,persist_processes,left_behind=keep @alone @fresh @mutant:ends-what-runs-with-its-caller
+  Scenario: What runs in the background goes on while nobody is there
+    Servers that had been started for later were killed when the one who had started them was done (https://github.com/google-gemini/gemini-cli/issues/13225).
+    Given a sandbox under a key
+    And a command that has left a beat behind
+    When the key is opened again after its caller has gone
+    Then the beat goes on
+
+  @id:ATTACH-004 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:kills-only-its-own-jobs
+  Scenario: A job is found, and can be killed, by the next caller
+    Tracking was lost on a restart while the process lived on (https://github.com/NousResearch/hermes-agent/issues/31980).
+    Given a sandbox under a key
+    When a job keeps a beat
+    And the key is opened again after its caller has gone
+    Then the job is told to run, for as long as it does
+    And the beat goes on
+    When the job is killed
+    Then the beat has stopped
+
+  @id:ATTACH-005 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:outcomes-go-with-their-caller
+  Scenario: How a job ended is kept for the next caller
+    What had ended while nobody looked was told without its code (https://github.com/NousResearch/hermes-agent/issues/31980).
+    Given a sandbox under a key
+    When a job prints three lines and exits with a code
+    And the key is opened again after its caller has gone
+    Then the job is told as exited with its code, also in the list
+
+  @id:ATTACH-006 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:output-begins-with-the-caller
+  Scenario: The next caller reads every byte of a job, from before and after it came
+    A reader that came back to a command in the background found neither its stream nor its log (https://github.com/e2b-dev/E2B/issues/1074).
+    Given a sandbox under a key
+    When a job writes one half of its output, and the other half on a sign
+    And the job is half done
+    And the key is opened again after its caller has gone
+    And the job is told to go on
+    And the job is over
+    Then the job gives every byte that it has written
+
+  @id:ATTACH-007 @must @since:0.1 @profile:persistent @needs:attach,concurrency @alone @fresh @mutant:opens-a-key-twice-at-once
+  Scenario: Callers that open one key at once share one sandbox
+    A check before the creation let two at once make two, and one of them was never used or removed (https://github.com/NousResearch/hermes-agent/issues/74053).
+    When 8 callers open one key at once
+    Then all callers share one sandbox
+
+  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys
+  Scenario: A key that differs in a sign finds another sandbox
+    Two homes of the same name matched each other's container and shared what was in it (https://github.com/NousResearch/hermes-agent/pull/79832).
+    Given a sandbox under a key
+    And a file in the first one's working directory
+    When another caller opens a key that differs from it in a sign only
+    Then it is another sandbox
+
+  @id:ATTACH-009 @must @since:0.1 @profile:persistent @needs:attach,survive_client @alone @fresh @mutant:ends-what-runs-when-killed
+  Scenario: A command goes on when its caller is killed, and its sandbox is found again
+    The end of a client by a signal must neither end its command nor leave it where nobody finds it (https://github.com/docker/cli/issues/5309).
+    Given a sandbox under a key
+    And a command that keeps a beat
+    When the key is opened again after its caller was killed
+    Then it is the same sandbox, found again
+    And the beat goes on
+
+  @id:ATTACH-010 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:detaching-destroys
+  Scenario: A sandbox that is let go is found again
+    Switching between a kept and a throw-away sandbox took the files along (https://github.com/NousResearch/hermes-agent/pull/101385).
+    Given a sandbox under a key
+    And a file in the first one's working directory
+    When the key is opened again after it was let go
+    Then it is the same sandbox, found again
+    And a command finds the mark in the directory that commands start in
+
+  @id:ATTACH-011 @must @since:0.1 @profile:persistent @needs:attach,persist_files,left_behind=keep @alone @fresh @mutant:stopping-only-lets-go
+  Scenario: Stopping ends what runs and keeps the files
+    A session whose container had been stopped ended in an error rather than a start (https://github.com/SmartManoj/Kevin/issues/393).
+    Given a sandbox under a key
+    And a file in the first one's working directory
+    And a command that has left a beat behind
+    When the key is opened again after it was stopped
+    Then the beat has stopped
+    And a command finds the mark in the directory that commands start in
+
+  @id:ATTACH-012 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:a-key-is-never-new-again
+  Scenario: A key whose sandbox was destroyed makes a new one
+    The same dead id was repeated for days, although a new sandbox would have done (https://github.com/NousResearch/hermes-agent/issues/36266).
+    Given a sandbox under a key
+    And a file in the first one's working directory
+    When the key is opened again after it was destroyed
+    Then it is a new sandbox, with nothing of the one before
+
+  @id:ATTACH-013 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:opens-anew-before-each-command
+  Scenario: A sandbox that another caller destroys is told as gone
+    Commands whose sandbox had been destroyed were taken for commands that had failed (https://github.com/UKGovernmentBEIS/inspect_ai/issues/4709).
+    Given a sandbox under a key
+    And a command that keeps a beat
+    When another caller destroys what it opens under the key
+    Then the command is answered as lost with its sandbox
+    And it is gone, and whoever uses it is told so
+
+  @id:ATTACH-014 @must @since:0.1 @profile:persistent @needs:attach,env,cwd @alone @fresh @mutant:later-callers-get-what-the-first-asked-for
+  Scenario: What a later caller asks for holds, or is refused
+    Reuse compared names only, so that whatever else was asked for was ignored (https://github.com/NousResearch/hermes-agent/issues/84969), while a directory alone is
+    no reason for another sandbox (https://github.com/NousResearch/hermes-agent/issues/37361).
+    Given a sandbox under a key
+    When the key is opened again with another variable and the root directory
+    Then it is as the last caller has asked
+
+  @id:ATTACH-015 @must @since:0.1 @profile:persistent @needs:attach,list @alone @fresh @mutant:lists-only-what-it-has-opened
+  Scenario: A caller that has opened nothing finds the sandbox in the list, with its key
+    What is made and what can be found again must overlap, or nobody removes it (https://github.com/NousResearch/hermes-agent/issues/75467).
+    Given a sandbox under a key
+    When another caller looks for it
+    Then the sandbox still runs commands
+
+  @id:ATTACH-016 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:the-last-caller-takes-all
+  Scenario: Two callers use one sandbox side by side
+    A sandbox that was held for one session was of no use to the other that worked on the same task (https://github.com/NousResearch/hermes-agent/issues/37361).
+    Given a sandbox under a key
+    When another caller opens the key
+    Then it is the same sandbox, found again
+    And the sandbox still runs commands

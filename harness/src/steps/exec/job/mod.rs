@@ -1,0 +1,354 @@
+//! JOB: work that outlives its command.
+
+mod begin;
+mod many;
+mod output;
+
+use std::{sync::Arc, time::Duration};
+
+use herm_protocol::{
+    Error, ErrorKind,
+    client::{CallError, Client},
+    exec::{Outcome, Stream},
+    job::{JobInfo, JobListParams, JobOutputParams, JobRef, JobWaitParams},
+    method,
+};
+use tokio::time::Instant;
+
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::lifecycle::leave_beat,
+};
+
+/// What the job of a scenario prints.
+const WORDS: &str = "one\ntwo\nthree\n";
+
+/// How it ends.
+const CODE: i32 = 7;
+
+/// How long a call may take that starts a job.
+const AT_ONCE: Duration = Duration::from_secs(3);
+
+/// How long is waited for what does not come.
+const A_WHILE: Duration = Duration::from_millis(500);
+
+/// How long a job may take to end that ends by itself.
+const SOON: Duration = Duration::from_secs(10);
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when(
+            "a command prints {text} and leaves a worker that holds its output",
+            |scene, arguments| {
+                Box::pin(async move {
+                    let text = format!("sleep 6 & {}", shell::print(arguments.text(0)?.as_bytes()));
+                    let params = scene.command(text).await?;
+                    scene.run(&params).await
+                })
+            },
+        )
+        .when("a command leaves a beat behind", |scene, _| {
+            Box::pin(leave_beat(scene))
+        })
+        .when("a job {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "lists its variables" => list_variables(scene).await,
+                    what => begin::start(scene, what).await,
+                }
+            })
+        })
+        .when("{int} jobs {words}", |scene, arguments| {
+            Box::pin(async move { many::start(scene, arguments.int(0)?, arguments.words(1)?).await })
+        })
+        .when("the job is {words}", |scene, arguments| {
+            Box::pin(async move { do_to_job(scene, arguments.words(0)?).await })
+        })
+        .when("an unknown job is {words}", |scene, arguments| {
+            Box::pin(async move { ask_about_none(scene, arguments.words(0)?).await })
+        })
+        .then("the job {words}", |scene, arguments| {
+            Box::pin(async move { observe(scene, arguments.words(0)?).await })
+        })
+        .then("each job is told as it ended", |scene, _| {
+            Box::pin(many::each_as_it_ended(scene))
+        });
+}
+
+/// Runs a job that lists its variables, and keeps what it has printed.
+async fn list_variables(scene: &mut Scene) -> StepResult {
+    begin::start(scene, "lists its variables").await?;
+    over(scene).await?;
+    scene.notes.content = Some(output::from_the_beginning(scene).await?);
+    Ok(())
+}
+
+async fn do_to_job(scene: &mut Scene, what: &str) -> StepResult {
+    match what {
+        "killed" => kill(scene).await,
+        "killed by another command" => kill_from_outside(scene).await,
+        "over" => over(scene).await,
+        "over and forgotten" => {
+            over(scene).await?;
+            forget(scene).await
+        }
+        "over and killed" => {
+            over(scene).await?;
+            // Whether that is refused is not what this is about.
+            let killed = try_to_kill(scene).await;
+            scene.answer(killed).map(|_| ())
+        }
+        "forgotten while it runs" => {
+            let forgotten = try_to_forget(scene).await;
+            scene.answer(forgotten).map(|_| ())
+        }
+        "told to go on" => begin::give_sign(scene).await,
+        "half done" => output::half_there(scene).await,
+        other => Err(Failure::suite(format!("{other:?} is nothing that a job can be"))),
+    }
+}
+
+async fn observe(scene: &mut Scene, what: &str) -> StepResult {
+    match what {
+        "was started at once" => started_at_once(scene),
+        "is told to run, for as long as it does" => told_to_run(scene).await,
+        "is told as timed out" => told_as(scene, &Outcome::TimedOut).await,
+        "is told as cancelled" => told_as(scene, &Outcome::Cancelled).await,
+        "is told as ended by a signal" => told_as_signalled(scene).await,
+        "is told as exited with its code, also in the list" => {
+            told_as(scene, &Outcome::Exited { code: CODE }).await
+        }
+        "gives its output from every cursor" => output::read_from_every_cursor(scene).await,
+        "gives nothing from beyond its end" => output::nothing_beyond_the_end(scene).await,
+        "gives all that it has printed, piece by piece, and again" => output::whole_twice(scene).await,
+        "gives every byte that it has written" => output::whole(scene).await,
+        "goes on whenever it is read, and loses nothing" => output::flows(scene).await,
+        "is waited for no longer than was asked" => waits_as_asked(scene).await,
+        "is not known any more" => forgotten(scene).await,
+        other => Err(Failure::suite(format!(
+            "{other:?} is nothing to be seen of a job"
+        ))),
+    }
+}
+
+fn started_at_once(scene: &Scene) -> StepResult {
+    let took = Duration::from_millis(scene.notes.number.unwrap_or(u64::MAX));
+    if took <= scene.scaled(AT_ONCE) {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("an answer within {} s", scene.scaled(AT_ONCE).as_secs()),
+        format!("it came after {} ms", took.as_millis()),
+    ))
+}
+
+async fn of_job(scene: &mut Scene) -> Result<JobRef, Failure> {
+    let job = scene
+        .notes
+        .name
+        .clone()
+        .ok_or_else(|| Failure::suite("no job was started"))?;
+    let sandbox = scene.sandbox().await?.id;
+    Ok(JobRef { sandbox, job })
+}
+
+async fn kill(scene: &mut Scene) -> StepResult {
+    Ok(try_to_kill(scene).await?)
+}
+
+async fn try_to_kill(scene: &mut Scene) -> Result<(), CallError> {
+    let (params, client, patience) = asking(scene).await?;
+    client
+        .call::<method::KillJob>(&params, patience)
+        .await
+        .map(|_| ())
+}
+
+async fn forget(scene: &mut Scene) -> StepResult {
+    Ok(try_to_forget(scene).await?)
+}
+
+async fn try_to_forget(scene: &mut Scene) -> Result<(), CallError> {
+    let (params, client, patience) = asking(scene).await?;
+    client
+        .call::<method::ForgetJob>(&params, patience)
+        .await
+        .map(|_| ())
+}
+
+/// What is needed to ask something about the job.
+async fn asking(scene: &mut Scene) -> Result<(JobRef, Arc<Client>, Duration), CallError> {
+    let broken = |failure: Failure| CallError::Refused(Error::internal("ask about a job", failure.seen));
+    let params = of_job(scene).await.map_err(broken)?;
+    let patience = scene.patience();
+    let client = scene.client().await.map_err(broken)?;
+    Ok((params, client, patience))
+}
+
+/// Has another command of the sandbox kill the job, whose first line is the number of its process.
+async fn kill_from_outside(scene: &mut Scene) -> StepResult {
+    let number = output::first_line(scene).await?;
+    scene.prepare(format!("kill -9 {number}")).await.map(|_| ())
+}
+
+/// Asks something about a job of which there is none.
+async fn ask_about_none(scene: &mut Scene, how: &str) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    // In the form of an id of this backend's own, and yet of none that it has given.
+    let job = "987654321".to_owned();
+    let of = JobRef {
+        sandbox: sandbox.clone(),
+        job: job.clone(),
+    };
+    let answer = match how {
+        "read" => {
+            let params = JobOutputParams {
+                sandbox,
+                job,
+                stream: Stream::Stdout,
+                from: 0,
+                max: None,
+            };
+            client
+                .call::<method::ReadJob>(&params, patience)
+                .await
+                .map(|_| ())
+        }
+        "waited for" => {
+            let params = JobWaitParams {
+                sandbox,
+                job,
+                within_ms: Some(0),
+            };
+            client
+                .call::<method::WaitJob>(&params, patience)
+                .await
+                .map(|_| ())
+        }
+        "killed" => client.call::<method::KillJob>(&of, patience).await.map(|_| ()),
+        "forgotten" => client.call::<method::ForgetJob>(&of, patience).await.map(|_| ()),
+        other => return Err(Failure::suite(format!("{other:?} is nothing to ask of a job"))),
+    };
+    scene.answer(answer).map(|_| ())
+}
+
+/// What is told of the job when it has ended.
+async fn wait(scene: &mut Scene) -> Result<Result<JobInfo, CallError>, Failure> {
+    let within = scene.scaled(SOON);
+    wait_for(scene, within).await
+}
+
+async fn wait_for(scene: &mut Scene, within: Duration) -> Result<Result<JobInfo, CallError>, Failure> {
+    let JobRef { sandbox, job } = of_job(scene).await?;
+    let params = JobWaitParams {
+        sandbox,
+        job,
+        within_ms: u64::try_from(within.as_millis()).ok(),
+    };
+    let patience = within + scene.patience();
+    Ok(scene
+        .client()
+        .await?
+        .call::<method::WaitJob>(&params, patience)
+        .await)
+}
+
+async fn over(scene: &mut Scene) -> StepResult {
+    match wait(scene).await??.outcome {
+        Some(_) => Ok(()),
+        None => Err(Failure::failed("the job to have ended", "it is told to run")),
+    }
+}
+
+async fn told_as(scene: &mut Scene, expected: &Outcome) -> StepResult {
+    told(scene, &expected.to_string(), |outcome| outcome == expected).await
+}
+
+async fn told_as_signalled(scene: &mut Scene) -> StepResult {
+    let expected = "ended by signal 9";
+    told(scene, expected, |outcome| {
+        matches!(outcome, Outcome::Signaled { number: 9, .. })
+    })
+    .await
+}
+
+/// Whoever waits and whoever lists is told an outcome that fits.
+async fn told(scene: &mut Scene, expected: &str, fits: impl Fn(&Outcome) -> bool) -> StepResult {
+    let waited = wait(scene).await??.outcome;
+    let listed = info(scene).await?.outcome;
+    for (place, outcome) in [("whoever waits", waited), ("the list", listed)] {
+        if !outcome.as_ref().is_some_and(&fits) {
+            let seen = outcome.map_or_else(|| "that it runs".to_owned(), |outcome| outcome.to_string());
+            return Err(Failure::failed(
+                format!("the outcome: {expected}"),
+                format!("{place} is told: {seen}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The job as it is listed.
+async fn info(scene: &mut Scene) -> Result<JobInfo, Failure> {
+    let JobRef { sandbox, job } = of_job(scene).await?;
+    let patience = scene.patience();
+    let listed = scene
+        .client()
+        .await?
+        .call::<method::ListJobs>(&JobListParams { sandbox }, patience)
+        .await?;
+    let found = listed.jobs.into_iter().find(|info| info.job == job);
+    found.ok_or_else(|| Failure::failed("the job in the list", "it is not there"))
+}
+
+/// Whoever waits a while, and whoever lists after that, is told that the job runs.
+async fn told_to_run(scene: &mut Scene) -> StepResult {
+    let waited = wait_for(scene, A_WHILE).await??.outcome;
+    let listed = info(scene).await?.outcome;
+    for (place, outcome) in [("whoever waits", waited), ("the list", listed)] {
+        if let Some(outcome) = outcome {
+            return Err(Failure::failed(
+                "the job to be told to run, since it does",
+                format!("{place} is told: {outcome}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A wait that is bounded is answered when its time is over, and not before.
+async fn waits_as_asked(scene: &mut Scene) -> StepResult {
+    let began = Instant::now();
+    let waited = wait_for(scene, A_WHILE).await??.outcome;
+    let took = began.elapsed();
+    let latest = A_WHILE + scene.scaled(AT_ONCE);
+    if waited.is_none() && took >= A_WHILE && took <= latest {
+        return Ok(());
+    }
+    let outcome = waited.map_or_else(|| "that it runs".to_owned(), |outcome| outcome.to_string());
+    Err(Failure::failed(
+        format!(
+            "to be told that the job runs, after {} to {} ms",
+            A_WHILE.as_millis(),
+            latest.as_millis()
+        ),
+        format!("{outcome}, after {} ms", took.as_millis()),
+    ))
+}
+
+async fn forgotten(scene: &mut Scene) -> StepResult {
+    match wait(scene).await? {
+        Err(CallError::Refused(error)) if error.kind() == ErrorKind::JobNotFound => Ok(()),
+        Err(error) => Err(Failure::failed(
+            "a refusal of kind job_not_found",
+            error.to_string(),
+        )),
+        Ok(info) => Err(Failure::failed(
+            "a refusal of kind job_not_found",
+            format!("it is told as {:?}", info.outcome),
+        )),
+    }
+}

@@ -1,0 +1,222 @@
+//! What jobs have written, read by cursor.
+
+use std::time::Duration;
+
+use herm_protocol::{
+    exec::Stream,
+    job::{JobOutput, JobOutputParams},
+    method,
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    WORDS,
+    begin::{FLOOD, LINE},
+    info, of_job,
+};
+use crate::{
+    scene::{Failure, Scene},
+    step::StepResult,
+    steps::general::{difference, show},
+};
+
+/// The time between two looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How long the total of a job that waits for room stays the same until it is taken to wait.
+const STILL: Duration = Duration::from_millis(300);
+
+/// How long what is to come may take, before scaling.
+const COMES: Duration = Duration::from_secs(15);
+
+/// Bytes that are read at a time of a job that has printed much.
+const AT_A_TIME: u64 = 100_000;
+
+async fn read(scene: &mut Scene, from: u64, max: Option<u64>) -> Result<JobOutput, Failure> {
+    let of = of_job(scene).await?;
+    let params = JobOutputParams {
+        sandbox: of.sandbox,
+        job: of.job,
+        stream: Stream::Stdout,
+        from,
+        max,
+    };
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    Ok(client.call::<method::ReadJob>(&params, patience).await?)
+}
+
+/// Reads from an offset on whatever there is by now; a reading may give less than there is, and the next one begins where
+/// it ended. `enough` bytes are enough.
+async fn read_from(
+    scene: &mut Scene,
+    from: u64,
+    enough: usize,
+    max: Option<u64>,
+) -> Result<Vec<u8>, Failure> {
+    let mut seen = Vec::new();
+    loop {
+        let at = from + seen.len() as u64;
+        let output = read(scene, at, max).await?;
+        if output.offset != at {
+            return Err(Failure::failed(
+                format!("bytes from offset {at}"),
+                format!("they are told to be from {}", output.offset),
+            ));
+        }
+        seen.extend_from_slice(output.data.as_bytes());
+        if output.end || output.data.is_empty() || seen.len() > enough {
+            return Ok(seen);
+        }
+    }
+}
+
+/// What there is by now, as far as one reading gives it.
+pub(super) async fn from_the_beginning(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
+    Ok(read(scene, 0, None).await?.data.into_bytes())
+}
+
+pub(super) async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
+    for from in 0..=WORDS.len() {
+        let expected = &WORDS.as_bytes()[from..];
+        let seen = read_from(scene, from as u64, WORDS.len(), None).await?;
+        if seen != expected {
+            return Err(Failure::failed(
+                format!("from {from}: {}", expected.escape_ascii()),
+                seen.escape_ascii().to_string(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// From beyond the end of what was written nothing is given, and nothing is told to be lost.
+pub(super) async fn nothing_beyond_the_end(scene: &mut Scene) -> StepResult {
+    let output = read(scene, WORDS.len() as u64 + 1000, None).await?;
+    if output.data.is_empty() && output.gap.is_none() {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "no bytes, and no gap, from beyond the end",
+        format!("{} with gap {:?}", show(output.data.as_bytes()), output.gap),
+    ))
+}
+
+/// The first line of the job, once it is there.
+pub(super) async fn first_line(scene: &mut Scene) -> Result<String, Failure> {
+    let until = Instant::now() + scene.scaled(COMES);
+    loop {
+        let seen = read(scene, 0, None).await?;
+        let seen = String::from_utf8_lossy(seen.data.as_bytes()).into_owned();
+        if let Some((line, _)) = seen.split_once('\n') {
+            return Ok(line.to_owned());
+        }
+        if Instant::now() > until {
+            return Err(Failure::inconclusive("the job never wrote a line"));
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Waits until half of what the job is to write is there.
+pub(super) async fn half_there(scene: &mut Scene) -> StepResult {
+    let half = scene.notes.content.clone().unwrap_or_default().len() / 2;
+    let until = Instant::now() + scene.scaled(COMES);
+    while info(scene).await?.stdout.bytes < half as u64 {
+        if Instant::now() > until {
+            return Err(Failure::inconclusive("the job never wrote its first half"));
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+    Ok(())
+}
+
+/// Every byte of the job is given, in order and once.
+pub(super) async fn whole(scene: &mut Scene) -> StepResult {
+    whole_in_pieces(scene, None).await
+}
+
+/// Every byte of the job is given, in pieces, and after that once more.
+pub(super) async fn whole_twice(scene: &mut Scene) -> StepResult {
+    whole_in_pieces(scene, Some(AT_A_TIME)).await?;
+    whole_in_pieces(scene, Some(AT_A_TIME)).await
+}
+
+async fn whole_in_pieces(scene: &mut Scene, max: Option<u64>) -> StepResult {
+    let expected = scene.notes.content.clone().unwrap_or_default();
+    let seen = read_from(scene, 0, expected.len(), max).await?;
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        show(&expected),
+        format!("{}{}", show(&seen), difference(&expected, &seen)),
+    ))
+}
+
+/// A reader comes by whenever the job waits for room, and looks at the last that it has written. All of it is there in the end.
+pub(super) async fn flows(scene: &mut Scene) -> StepResult {
+    let mut from = 0;
+    loop {
+        let total = await_still(scene).await?;
+        if total > from {
+            let at = total.saturating_sub(4 * LINE.len() as u64).max(from);
+            let seen = read(scene, at, Some(2 * LINE.len() as u64)).await?;
+            let expected: Vec<u8> = LINE
+                .iter()
+                .cycle()
+                .skip(usize::try_from(at % LINE.len() as u64).unwrap_or_default())
+                .take(seen.data.len())
+                .copied()
+                .collect();
+            if seen.gap.is_some()
+                || seen.offset != at
+                || seen.data.is_empty()
+                || seen.data.as_bytes() != expected
+            {
+                let told = format!(
+                    "{} from {}, with gap {:?}",
+                    show(seen.data.as_bytes()),
+                    seen.offset,
+                    seen.gap
+                );
+                return Err(Failure::failed(format!("{} from {at}", show(&expected)), told));
+            }
+            from = at + seen.data.len() as u64;
+            // Whoever asks for what follows has what comes before.
+            read(scene, from, Some(1)).await?;
+        } else if total < FLOOD {
+            return Err(Failure::failed(
+                "the job to go on when its output was read",
+                format!("it stays at {total} bytes, and {from} were read"),
+            ));
+        }
+        if total >= FLOOD {
+            let expected = format!("{FLOOD} bytes");
+            let told = format!("{total} bytes");
+            return if total == FLOOD {
+                Ok(())
+            } else {
+                Err(Failure::failed(expected, told))
+            };
+        }
+    }
+}
+
+/// Waits until the job has ended, or has written nothing for a while; gives the total of its output.
+async fn await_still(scene: &mut Scene) -> Result<u64, Failure> {
+    let until = Instant::now() + scene.scaled(COMES);
+    let mut before = None;
+    let mut since = Instant::now();
+    loop {
+        let now = info(scene).await?;
+        if before != Some(now.stdout.bytes) {
+            (before, since) = (Some(now.stdout.bytes), Instant::now());
+        }
+        let still = since.elapsed() >= scene.scaled(STILL) && now.stdout.bytes > 0;
+        if now.outcome.is_some() || still || Instant::now() > until {
+            return Ok(now.stdout.bytes);
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}

@@ -1,0 +1,248 @@
+//! RACE: what happens at the same time stays apart.
+
+use std::time::Duration;
+
+use futures::future::{join, join_all};
+use herm_protocol::{
+    ErrorKind,
+    client::{CallError, Client},
+    exec::{Command, Outcome, RunParams},
+    method,
+    sandbox::{CloseHow, CloseParams, OpenParams, Opened},
+};
+
+use super::together::{Expected, await_all};
+use crate::{
+    scene::{Failure, Sandbox, Scene},
+    step::{StepList, StepResult},
+    steps::general::new_mark,
+};
+
+/// The file that each sandbox has under the same name.
+const FILE: &str = "mine";
+
+/// How long answers may take when a sandbox is closed.
+const AFTER_CLOSE: Duration = Duration::from_secs(5);
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when(
+            "{int} sandboxes are opened at the same time",
+            |scene, arguments| Box::pin(async move { open_together(scene, arguments.int(0)?).await }),
+        )
+        .when(
+            "two callers open a sandbox each, and one closes its own",
+            |scene, _| Box::pin(two_callers(scene)),
+        )
+        .when(
+            "the sandbox is closed while {int} commands are asked for",
+            |scene, arguments| Box::pin(async move { close_meanwhile(scene, arguments.int(0)?).await }),
+        )
+        .when("{int} commands run for a long time", |scene, arguments| {
+            Box::pin(async move {
+                for _ in 0..arguments.int::<u32>(0)? {
+                    let params = scene.command("sleep 12").await?;
+                    let exec = scene.start(&params).await?;
+                    scene.running.push(exec);
+                }
+                Ok(())
+            })
+        });
+}
+
+async fn opened(client: &Client, deadline: Duration) -> Result<Opened, CallError> {
+    client
+        .call::<method::Open>(&OpenParams::default(), deadline)
+        .await
+}
+
+/// Opens sandboxes at the same time; in each a command leaves its number under the same name, and another one reads it when
+/// all have done so.
+async fn open_together(scene: &mut Scene, count: usize) -> StepResult {
+    let deadline = scene.scaled(Duration::from_mins(1));
+    let client = scene.client().await?;
+    let answers = join_all((0..count).map(|_| opened(&client, deadline))).await;
+    for answer in answers {
+        scene.own.push(Sandbox::new(answer?));
+    }
+    let ids: Vec<String> = scene.own.iter().map(|sandbox| sandbox.id.clone()).collect();
+    for text in [
+        |number: usize| format!("ls -A; echo {number} > {FILE}"),
+        |_| format!("cat {FILE}"),
+    ] {
+        let mut execs = Vec::new();
+        for (number, id) in ids.iter().enumerate() {
+            let params = scene.command_in(id, Command::Shell(text(number).into()));
+            execs.push(scene.start(&params).await?);
+        }
+        let patience = scene.patience();
+        let before = std::mem::take(&mut scene.notes.records);
+        await_all(scene, execs, patience).await?;
+        scene.notes.records.splice(0..0, before);
+    }
+    let empty = (0..count).map(|_| Expected::output(""));
+    let numbers = (0..count).map(|number| Expected::output(format!("{number}\n")));
+    scene.notes.expected = empty.chain(numbers).collect();
+    Ok(())
+}
+
+/// The sandboxes of the scenario are closed at the same time, and each is gone.
+pub(crate) async fn close_together(scene: &mut Scene) -> StepResult {
+    let deadline = scene.scaled(Duration::from_secs(30));
+    let client = scene.client().await?;
+    let sandboxes = std::mem::take(&mut scene.own);
+    let closings = sandboxes
+        .iter()
+        .map(|sandbox| close(&client, &sandbox.id, deadline));
+    for existed in join_all(closings).await {
+        if !existed? {
+            return Err(Failure::failed(
+                "each sandbox to be there until it is closed",
+                "closing one of them told that nothing was there",
+            ));
+        }
+    }
+    for sandbox in sandboxes {
+        let params = scene.command_in(&sandbox.id, Command::Shell("true".into()));
+        scene.run(&params).await?;
+        let error = scene.refusal()?;
+        if error.kind() != ErrorKind::SandboxNotFound {
+            return Err(Failure::failed(
+                "a refusal of kind sandbox_not_found",
+                error.to_string(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn close(client: &Client, sandbox: &str, deadline: Duration) -> Result<bool, CallError> {
+    let params = CloseParams {
+        sandbox: sandbox.into(),
+        how: CloseHow::Destroy,
+    };
+    let closed = client.call::<method::Close>(&params, deadline).await;
+    closed.map(|closed| closed.existed)
+}
+
+/// A second caller of the same run, with the same folder, opens a sandbox at the same time as the first; each has a file
+/// of the same name in its own. The first closes its sandbox, and the second one's is as it was.
+async fn two_callers(scene: &mut Scene) -> StepResult {
+    let workshop = scene.workshop()?;
+    let first = scene.client().await?;
+    let second = workshop.employ().await?;
+    let client = second.client.clone();
+    let done = side_by_side(scene, [&first, &client]).await;
+    workshop.give_back(second, true).await;
+    done
+}
+
+async fn side_by_side(scene: &mut Scene, [first, second]: [&std::sync::Arc<Client>; 2]) -> StepResult {
+    let deadline = scene.scaled(Duration::from_mins(1));
+    let patience = scene.patience();
+    let (mine, theirs) = join(opened(first, deadline), opened(second, deadline)).await;
+    let (mine, theirs) = (mine?.sandbox, theirs?.sandbox);
+    let mut run = async |client: &std::sync::Arc<Client>, sandbox: &str, text: String, output: &str| {
+        let params = RunParams::new(sandbox, scene.token(), Command::Shell(text.into()));
+        let record = client.run(&params)?.wait(patience).await?;
+        scene.notes.records.push(record);
+        scene.notes.expected.push(Expected::output(output));
+        StepResult::Ok(())
+    };
+    run(first, &mine, format!("ls -A; echo first > {FILE}"), "").await?;
+    run(second, &theirs, format!("ls -A; echo second > {FILE}"), "").await?;
+    run(first, &mine, format!("cat {FILE}"), "first\n").await?;
+    run(second, &theirs, format!("cat {FILE}"), "second\n").await?;
+    close(first, &mine, patience).await?;
+    run(second, &theirs, format!("cat {FILE}"), "second\n").await?;
+    close(second, &theirs, patience).await?;
+    Ok(())
+}
+
+/// Closes the sandbox in question while commands run in it, and others are asked for.
+async fn close_meanwhile(scene: &mut Scene, count: usize) -> StepResult {
+    let within = scene.scaled(AFTER_CLOSE);
+    let client = scene.client().await?;
+    let id = scene.sandbox().await?.id;
+    let mut execs = Vec::new();
+    for number in 0..count {
+        let text = if number % 2 == 0 {
+            "echo begun; sleep 30"
+        } else {
+            "true"
+        };
+        let params = scene.command_in(&id, Command::Shell(text.into()));
+        let mut exec = scene.start(&params).await?;
+        if number == 0 {
+            exec.wait_until(within, |record| !record.pieces.is_empty())
+                .await?;
+        }
+        execs.push(exec);
+    }
+    let closing = close(&client, &id, within);
+    let asking = async {
+        for _ in 0..count {
+            let params = scene.command_in(&id, Command::Shell("true".into()));
+            execs.push(scene.start(&params).await?);
+            tokio::task::yield_now().await;
+        }
+        await_all(scene, execs, within).await
+    };
+    let (closed, asked) = join(closing, asking).await;
+    scene.own.retain(|sandbox| sandbox.id != id);
+    closed?;
+    asked
+}
+
+/// Each command that ran or was asked for while its sandbox was closed was answered as one or the other.
+pub(super) fn answered_after_close(scene: &Scene) -> StepResult {
+    for record in &scene.notes.records {
+        let right = match &record.answer {
+            Some(Ok(result)) => match result.outcome {
+                Outcome::SandboxLost => true,
+                // One that would have run on has not ended by itself.
+                Outcome::Exited { code: 0 } => record.pieces.is_empty(),
+                _ => false,
+            },
+            Some(Err(error)) => error.kind() == ErrorKind::SandboxNotFound,
+            None => false,
+        };
+        if !right {
+            return Err(Failure::failed(
+                "each to be lost with its sandbox, to have ended before, or to be refused because the sandbox is not there",
+                format!("{:?}", record.answer),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Asks for a command under the name of one that runs. The refusal is of the second; the first is the last command.
+pub(crate) async fn run_under_used_name(scene: &mut Scene) -> StepResult {
+    let patience = scene.patience();
+    let mark = new_mark(scene).await?;
+    let mut second = scene.command(mark).await?;
+    let first = scene.command("echo begun; sleep 2; echo ended").await?;
+    let mut exec = scene.start(&first).await?;
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
+    second.exec.clone_from(&first.exec);
+    let client = scene.client().await?;
+    let answer = client.call::<method::Run>(&second, patience).await;
+    scene.answer(answer)?;
+    let refusal = scene.refusal.clone();
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    scene.refusal = refusal;
+    Ok(())
+}
+
+/// Runs a command under the name of one that has ended.
+pub(crate) async fn run_under_old_name(scene: &mut Scene) -> StepResult {
+    let first = scene.command("echo first; echo first >&2").await?;
+    scene.run(&first).await?;
+    scene.result().map_err(Failure::while_preparing)?;
+    let mut second = scene.command("echo second").await?;
+    second.exec.clone_from(&first.exec);
+    scene.run(&second).await
+}

@@ -1,0 +1,299 @@
+//! SESSION: what a shell knows is carried from command to command.
+
+use herm_protocol::{
+    exec::{Command, Outcome, RunParams, Stream},
+    method,
+    sandbox::Variable,
+    session::SessionRef,
+};
+
+use super::{env, stdin::expect_content};
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::{StepList, StepResult},
+    steps::{
+        composed::unknown,
+        general::{expect_outcome, show},
+    },
+};
+
+/// The variable whose value is carried byte for byte.
+const VALUE: &str = "HERM_EXPORTED";
+
+/// The variable of a session that carries something.
+const KEPT: &str = "HERM_KEPT";
+
+/// Says where a command is and what it has of the session. A command before it that fails must not matter.
+const LOOK: &str = "false; printf '%s\\n' \"${HERM_KEPT-none}\"; pwd -P";
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .given("a session in which a command has {words}", |scene, arguments| {
+            Box::pin(async move {
+                let text = first_text(scene, arguments.words(0)?)?;
+                prepare(scene, text).await
+            })
+        })
+        .given("a session that carries something", |scene, _| {
+            Box::pin(carry_something(scene))
+        })
+        .when("a command of the session {words}", |scene, arguments| {
+            Box::pin(async move { act(scene, arguments.words(0)?).await })
+        })
+        .when("the session is {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "closed" | "closed though there is none" => close(scene).await,
+                    "used by two commands at once, of which the first ends last" => use_at_once(scene).await,
+                    other => Err(unknown(other, "done with a session")),
+                }
+            })
+        })
+        .when(
+            "the directory is removed, and a command of the session runs",
+            |scene, _| Box::pin(run_without_directory(scene)),
+        )
+        .then("a notice names the directory", |scene, _| {
+            Box::pin(async { named_in_a_notice(scene) })
+        })
+        .then("{words} session {words}", |scene, arguments| {
+            Box::pin(async move { observe(scene, arguments.words(0)?, arguments.words(1)?).await })
+        });
+}
+
+/// The scenario's session.
+fn name(scene: &mut Scene) -> String {
+    if let Some(name) = &scene.notes.session {
+        return name.clone();
+    }
+    let name = scene.token();
+    scene.notes.session = Some(name.clone());
+    name
+}
+
+async fn command(scene: &mut Scene, text: impl Into<String>) -> Result<RunParams, Failure> {
+    let session = Some(name(scene));
+    let text: String = text.into();
+    Ok(RunParams {
+        session,
+        ..scene.command(text).await?
+    })
+}
+
+async fn run(scene: &mut Scene, text: impl Into<String>) -> StepResult {
+    let params = command(scene, text).await?;
+    scene.run(&params).await
+}
+
+/// A command of the session that has to work for the scenario to mean anything.
+async fn prepare(scene: &mut Scene, text: String) -> StepResult {
+    let works = async {
+        run(scene, text).await?;
+        expect_outcome(scene, &Outcome::Exited { code: 0 })
+    };
+    works.await.map_err(Failure::while_preparing)
+}
+
+fn first_text(scene: &mut Scene, what: &str) -> Result<String, Failure> {
+    if let Some(value) = what.strip_prefix("exported ") {
+        let value = env::value(value)?;
+        // What `$( )` would cut off at the end is kept by a letter behind it.
+        let text = format!(
+            "{VALUE}=$({}; printf x); {VALUE}=${{{VALUE}%x}}; export {VALUE}",
+            shell::print(&value)
+        );
+        scene.notes.content = Some(value);
+        return Ok(text);
+    }
+    Ok(match what {
+        "gone to this directory" => {
+            let directory = scene.notes.directory.clone().unwrap_or_default();
+            format!("cd {}", shell::word(directory.as_bytes()))
+        }
+        "defined a function" => "herm_name() { echo hello \"$1\"; }".into(),
+        "defined an alias" => "alias herm_name='echo hello'".into(),
+        other => return Err(unknown(other, "done in a session")),
+    })
+}
+
+/// Whether a session carries exported variables.
+async fn carries_variables(scene: &mut Scene) -> Result<bool, Failure> {
+    let choices = scene.initialized().await?.choices;
+    let state = choices.get("state").map_or("", String::as_str);
+    Ok(matches!(state, "cwd_env" | "shell"))
+}
+
+/// Goes to a directory of the scenario's own and exports a value. What is seen of it is the last thing that is noted.
+async fn carry_something(scene: &mut Scene) -> StepResult {
+    let directory = scene.new_path("kept").await?;
+    let place = shell::word(directory.as_bytes());
+    let text = format!("mkdir -p {place} && cd {place} && export {KEPT}='what was kept'");
+    prepare(scene, text).await?;
+    scene.notes.directory = Some(directory);
+    Ok(())
+}
+
+/// What a look at a session shows that carries something.
+async fn carried(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
+    let kept = if carries_variables(scene).await? {
+        "what was kept"
+    } else {
+        "none"
+    };
+    let directory = scene.notes.directory.clone().unwrap_or_default();
+    Ok([kept.as_bytes(), b"\n", directory.as_bytes(), b"\n"].concat())
+}
+
+/// Shell text for what a command does that ends or spoils its shell.
+fn hostile(what: &str) -> Option<&'static str> {
+    Some(match what {
+        "exits" => "exit 3",
+        "becomes another program" => "exec true",
+        "kills its shell" => "kill -9 $$",
+        "cannot be parsed" => "if then",
+        "has no end" => "cat <<EOF\nunfinished \"",
+        "sets a trap on its end" => "trap 'exit 5' EXIT",
+        "loses its search path" => "PATH=; true",
+        "splits words at slashes" => "IFS=/; set -f; set -C",
+        "has a variable of 1 MiB" => {
+            "HERM_BIG=x; i=0; while [ $i -lt 20 ]; do HERM_BIG=$HERM_BIG$HERM_BIG; i=$((i+1)); done; export HERM_BIG"
+        }
+        "has constants" => "readonly HERM_KEPT; readonly HERM_CONSTANT=1; export HERM_CONSTANT",
+        "names a function cd" => {
+            "cd() { echo taken; }; pwd() { echo taken; }; printf() { echo taken; }; cd /; unset -f pwd printf"
+        }
+        "closes its streams" => "exec <&- >&- 2>&-",
+        _ => return None,
+    })
+}
+
+async fn act(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(text) = hostile(what) {
+        return run(scene, text).await;
+    }
+    match what {
+        "tells where it is" => run(scene, "pwd -P; printf .").await,
+        "prints the value" => run(scene, format!("printf %s \"${VALUE}\"")).await,
+        "uses the name" => run(scene, "herm_name you").await,
+        "sets errexit and fails" => run(scene, "set -e; false; echo never").await,
+        "prints on both streams and fails" => run(scene, "printf out; printf err >&2; sh -c 'exit 7'").await,
+        "changes everything and runs into its deadline" => {
+            let text = format!("export {KEPT}=half; cd /; sleep 5");
+            let mut params = command(scene, text).await?;
+            params.timeout_ms = Some(300);
+            scene.run(&params).await
+        }
+        "is run in a directory of its own" => {
+            let mut params = command(scene, "true").await?;
+            params.cwd = Some("/".into());
+            scene.run(&params).await
+        }
+        "is given another value of its own" => {
+            let mut params = command(scene, format!("echo \"${KEPT}\"")).await?;
+            params.env = vec![Variable::new(KEPT, "own")];
+            scene.run(&params).await
+        }
+        other => Err(unknown(other, "done by a command of a session")),
+    }
+}
+
+async fn close(scene: &mut Scene) -> StepResult {
+    let session = name(scene);
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let params = SessionRef { sandbox, session };
+    scene
+        .client()
+        .await?
+        .call::<method::CloseSession>(&params, patience)
+        .await?;
+    Ok(())
+}
+
+async fn run_without_directory(scene: &mut Scene) -> StepResult {
+    let directory = scene.notes.directory.clone().unwrap_or_default();
+    let directory = shell::word(directory.as_bytes());
+    scene.prepare(format!("rmdir {directory}")).await?;
+    run(scene, LOOK).await
+}
+
+fn named_in_a_notice(scene: &Scene) -> StepResult {
+    let directory = scene.notes.directory.clone().unwrap_or_default();
+    let directory = directory.to_string_lossy();
+    let notices = &scene.result()?.notices;
+    if notices.iter().any(|notice| notice.contains(&*directory)) {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("a notice that names {directory}"),
+        format!("notices: {notices:?}"),
+    ))
+}
+
+/// The first command waits until the second has ended; each has a directory and a value of its own.
+async fn use_at_once(scene: &mut Scene) -> StepResult {
+    let patience = scene.patience();
+    let go = scene.new_path("go").await?;
+    let gate = shell::word(go.as_bytes());
+    let mut directories = Vec::new();
+    for number in ["first", "second"] {
+        let directory = scene.new_path(number).await?;
+        let place = shell::word(directory.as_bytes());
+        scene.prepare(format!("mkdir {place}")).await?;
+        directories.push((number, directory, place));
+    }
+    let text = |number: &str, place: &str| format!("cd {place}; export {KEPT}={number}; echo ready");
+    let (number, directory, place) = &directories[0];
+    let wait = format!("i=0; while [ ! -e {gate} ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done");
+    let params = command(scene, format!("{}; {wait}", text(number, place))).await?;
+    let mut first = scene.start(&params).await?;
+    first
+        .wait_until(patience, |record| !record.bytes(Stream::Stdout).is_empty())
+        .await?;
+    let (number, _, place) = &directories[1];
+    run(scene, text(number, place)).await?;
+    expect_outcome(scene, &Outcome::Exited { code: 0 })?;
+    scene.prepare(format!(": > {gate}")).await?;
+    let record = first.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    expect_outcome(scene, &Outcome::Exited { code: 0 })?;
+    scene.notes.directory = Some(directory.clone());
+    Ok(())
+}
+
+async fn observe(scene: &mut Scene, whose: &str, what: &str) -> StepResult {
+    let last = scene.last.take();
+    let session = match whose {
+        "the" => Some(name(scene)),
+        "another" => Some(scene.token()),
+        "a command without a" => None,
+        other => return Err(unknown(other, "whose session it is")),
+    };
+    let expected = match what {
+        "has what it carries" => carried(scene).await?,
+        "starts afresh" => {
+            let workdir = scene.workdir().await?;
+            [b"none\n", workdir.as_bytes(), b"\n"].concat()
+        }
+        "has what the last to end has left" => {
+            let directory = scene.notes.directory.clone().unwrap_or_default();
+            [b"first\n", directory.as_bytes(), b"\n"].concat()
+        }
+        other => return Err(unknown(other, "seen of a session")),
+    };
+    let sandbox = scene.sandbox().await?.id;
+    let mut params = scene.command_in(&sandbox, Command::Shell(LOOK.into()));
+    params.session = session;
+    scene.run(&params).await?;
+    if !matches!(scene.result()?.outcome, Outcome::Exited { code: 0 }) {
+        let seen = scene.result()?.outcome.to_string();
+        let said = show(&scene.record()?.bytes(Stream::Stderr));
+        return Err(Failure::failed(
+            "a command to run there",
+            format!("{seen}; it said {said}"),
+        ));
+    }
+    let seen = scene.record()?.bytes(Stream::Stdout);
+    scene.last = last;
+    expect_content(&expected, &seen)
+}

@@ -1,0 +1,353 @@
+//! ATTACH: a sandbox that is found again under its key.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use herm_protocol::{
+    client::{CallError, Client},
+    exec::{Command, Outcome, RunParams, Stream},
+    method,
+    sandbox::{
+        CloseHow, Empty, OpenParams, OpenState, Opened, SandboxRef, SandboxSpec, SandboxState, Variable,
+    },
+};
+
+use crate::{
+    scene::{Failure, Sandbox, Scene, Worker, shell},
+    step::{StepList, StepResult},
+    steps::{
+        composed::unknown,
+        general::{absent, mark_is_in_directory, show},
+    },
+};
+
+/// The variable that a later caller asks for, and its value before and after.
+const VARIABLE: (&str, &str, &str) = ("HERM_CALLER", "first", "second");
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .given("a sandbox under a key", |scene, _| Box::pin(first(scene)))
+        .when("the key is opened again {words}", |scene, arguments| {
+            Box::pin(async move { open_again(scene, arguments.words(0)?).await })
+        })
+        .when("another caller {words}", |scene, arguments| {
+            Box::pin(async move { other(scene, arguments.words(0)?).await })
+        })
+        .when("{int} callers open one key at once", |scene, arguments| {
+            Box::pin(async move { at_once(scene, arguments.int(0)?).await })
+        })
+        .then("all callers share one sandbox", |scene, _| {
+            Box::pin(shared(scene))
+        });
+}
+
+async fn first(scene: &mut Scene) -> StepResult {
+    scene.alone = true;
+    let env = if scene.declares("env").await? {
+        vec![Variable::new(VARIABLE.0, VARIABLE.1)]
+    } else {
+        Vec::new()
+    };
+    let spec = SandboxSpec {
+        env,
+        ..SandboxSpec::default()
+    };
+    let opened = scene.open_key(spec).await;
+    opened
+        .map(|_| ())
+        .map_err(|error| Failure::from(error).while_preparing())
+}
+
+async fn open_again(scene: &mut Scene, after: &str) -> StepResult {
+    let mut spec = SandboxSpec::default();
+    match after {
+        "after its caller has gone" => scene.dismiss_caller().await?,
+        "after its caller was killed" => scene.kill_caller().await?,
+        "after it was let go" => scene.leave(CloseHow::Detach).await?,
+        "after it was stopped" => scene.leave(CloseHow::Stop).await?,
+        "after it was destroyed" => {
+            let id = scene.sandbox().await?.id;
+            scene.destroy(&id).await?;
+            scene.own.clear();
+        }
+        "with another variable and the root directory" => {
+            scene.dismiss_caller().await?;
+            spec.env.push(Variable::new(VARIABLE.0, VARIABLE.2));
+            spec.cwd = Some("/".into());
+        }
+        other => return Err(unknown(other, "between two openings")),
+    }
+    let opened = scene.open_key(spec).await;
+    scene.answer(opened).map(|_| ())
+}
+
+async fn other(scene: &mut Scene, what: &str) -> StepResult {
+    let former = scene.another_caller().await?;
+    let own = scene.own.len();
+    let done = match what {
+        "opens the key" | "opens a key that differs from it in a sign only" => {
+            let key = scene.key();
+            let key = if what == "opens the key" {
+                key
+            } else {
+                key.replacen('-', "_", 1)
+            };
+            let opened = scene.open_keyed(Some(key), SandboxSpec::default()).await;
+            match opened {
+                Ok(opened) if what == "opens the key" => {
+                    scene.notes.opened = Some(opened);
+                    Ok(())
+                }
+                Ok(opened) => {
+                    scene.notes.opened = Some(opened.clone());
+                    look_and_close(scene, &opened).await
+                }
+                Err(error) => Err(error.into()),
+            }
+        }
+        "destroys what it opens under the key" => match scene.open_key(SandboxSpec::default()).await {
+            Ok(opened) => scene
+                .destroy(&opened.sandbox)
+                .await
+                .map(|_| ())
+                .map_err(Into::into),
+            Err(error) => Err(error.into()),
+        },
+        "looks for it" => look_for(scene).await,
+        other => Err(unknown(other, "done by another caller")),
+    };
+    scene.own.truncate(own);
+    scene.back_to(former).await?;
+    done
+}
+
+/// Notes whether the mark is seen from a sandbox that is not the scenario's, and destroys that unless it is the same.
+async fn look_and_close(scene: &mut Scene, opened: &Opened) -> StepResult {
+    let first = scene.own.first().map(|first| first.id.clone());
+    if first.as_ref() == Some(&opened.sandbox) {
+        return Ok(());
+    }
+    let seen = match mark_is_in_directory(scene).await {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(Failure::failed(
+            "no file of the other key's sandbox where commands start",
+            "it is there",
+        )),
+        Err(failure) => Err(failure),
+    };
+    scene.destroy(&opened.sandbox).await?;
+    seen
+}
+
+/// The list names the sandbox with its key, and its description is true.
+async fn look_for(scene: &mut Scene) -> StepResult {
+    let id = scene.sandbox().await?.id;
+    let key = scene.key();
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let listed = client.call::<method::List>(&Empty {}, patience).await?.sandboxes;
+    let of_key: Vec<_> = listed
+        .iter()
+        .filter(|info| info.key.as_ref() == Some(&key))
+        .collect();
+    match of_key.as_slice() {
+        [info] if info.sandbox == id && info.state == SandboxState::Running => {}
+        [] => {
+            let seen = format!("{} others", listed.len());
+            return Err(Failure::failed(format!("the key {key:?} in the list"), seen));
+        }
+        found => {
+            let expected = format!("one running sandbox {id} of the key in the list");
+            return Err(Failure::failed(expected, format!("{found:?}")));
+        }
+    }
+    if scene.declares("inspect").await? {
+        let params = SandboxRef { sandbox: id.clone() };
+        let info = client.call::<method::Inspect>(&params, patience).await?;
+        if info.sandbox != id || info.key.as_ref() != Some(&key) || info.state != SandboxState::Running {
+            let expected = format!("{id} to be described as running under its key");
+            return Err(Failure::failed(expected, format!("{info:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// What the last opening answered, the one before it, and whether it did.
+fn openings(scene: &Scene) -> Result<(Option<&Sandbox>, &Opened), Failure> {
+    let last = scene.own.last().map(|sandbox| &sandbox.opened);
+    let last = scene.notes.opened.as_ref().or(last);
+    let last = last.ok_or_else(|| Failure::suite("nothing was opened"))?;
+    Ok((scene.own.first(), last))
+}
+
+/// The sandbox was found again.
+pub(crate) fn same(scene: &Scene) -> StepResult {
+    scene.opened_at_all()?;
+    let (first, last) = openings(scene)?;
+    let id = first.map(|first| first.id.as_str()).unwrap_or_default();
+    if last.sandbox == id && last.state == OpenState::Attached {
+        return Ok(());
+    }
+    let seen = format!("{} {:?}; it said {:?}", last.sandbox, last.state, last.notices);
+    Err(Failure::failed(format!("{id} Attached"), seen))
+}
+
+/// The sandbox of another key is another one.
+pub(crate) fn different(scene: &Scene) -> StepResult {
+    let (first, last) = openings(scene)?;
+    let id = first.map(|first| first.id.as_str()).unwrap_or_default();
+    if last.sandbox != id && last.state == OpenState::Created {
+        return Ok(());
+    }
+    let seen = format!("{} {:?}", last.sandbox, last.state);
+    Err(Failure::failed(format!("another than {id}, Created"), seen))
+}
+
+/// A new sandbox, and nothing of the one before.
+pub(crate) async fn new_and_empty(scene: &mut Scene) -> StepResult {
+    scene.opened_at_all()?;
+    let (_, last) = openings(scene)?;
+    if last.state != OpenState::Created {
+        let seen = format!("{:?}; it said {:?}", last.state, last.notices);
+        return Err(Failure::failed("the state created", seen));
+    }
+    absent(
+        scene,
+        "nothing of the sandbox that was destroyed",
+        "its file is still there",
+    )
+    .await
+}
+
+/// What was asked for at a later opening holds, or it was refused, or something was said.
+pub(crate) async fn as_asked(scene: &mut Scene) -> StepResult {
+    if scene.refusal.is_some() {
+        return Ok(());
+    }
+    let seen = scene
+        .observe(format!("printf '%s ' \"${}\"; pwd -P", VARIABLE.0))
+        .await?;
+    let expected = format!("{} /\n", VARIABLE.2);
+    if seen == expected.as_bytes() {
+        return Ok(());
+    }
+    let (_, last) = openings(scene)?;
+    Err(Failure::failed(
+        format!("commands to see {expected:?}, or the opening to be refused"),
+        format!("{}; the opening said {:?}", show(&seen), last.notices),
+    ))
+}
+
+/// A command is told that its sandbox is gone, and nothing that could be its own.
+pub(crate) async fn gone(scene: &mut Scene) -> StepResult {
+    let params = scene.command("echo undead").await?;
+    scene.run(&params).await?;
+    let refused = scene.refusal.as_ref().map(herm_protocol::Error::kind);
+    if refused == Some(herm_protocol::ErrorKind::SandboxNotFound) {
+        return Ok(());
+    }
+    match &scene.result()?.outcome {
+        Outcome::SandboxLost => Ok(()),
+        other => {
+            let printed = scene.record()?.bytes(Stream::Stdout);
+            let seen = format!("{other}; it printed {}", show(&printed));
+            Err(Failure::failed("to be told that the sandbox is gone", seen))
+        }
+    }
+}
+
+impl Scene {
+    /// The last opening was not refused.
+    fn opened_at_all(&self) -> StepResult {
+        match &self.refusal {
+            Some(error) => Err(Failure::failed("the key to be opened", error.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Opens one key from that many processes; each leaves a line in a file of the directory that its commands start in.
+async fn at_once(scene: &mut Scene, callers: u32) -> StepResult {
+    let workshop = scene.workshop()?;
+    let employed = futures::future::join_all((0..callers).map(|_| workshop.employ())).await;
+    let mut workers = employed.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (key, patience) = (scene.key(), scene.patience());
+    let openings = workers.iter().enumerate().map(|(number, worker)| {
+        let params = OpenParams {
+            key: Some(key.clone()),
+            spec: SandboxSpec::default(),
+        };
+        leave_a_line(worker.client.clone(), params, number, patience)
+    });
+    let opened = futures::future::join_all(openings).await;
+    scene.alone = true;
+    let last = workers.pop();
+    let done: Result<Vec<Opened>, Failure> = opened.into_iter().collect();
+    let known: Vec<Opened> = done.as_ref().cloned().unwrap_or_default();
+    let one = known.last().map(|opened| opened.sandbox.clone());
+    let others: BTreeSet<_> = known
+        .iter()
+        .zip(&workers)
+        .filter(|(opened, _)| Some(&opened.sandbox) != one.as_ref())
+        .map(|(opened, _)| opened.sandbox.clone())
+        .collect();
+    for worker in workers {
+        finish(worker, &others, &workshop, patience).await;
+    }
+    scene.worker = last;
+    scene.own = known.into_iter().map(Sandbox::new).collect();
+    done.map(|_| ())
+}
+
+async fn finish(
+    mut worker: Worker,
+    others: &BTreeSet<String>,
+    workshop: &crate::scene::Workshop,
+    patience: std::time::Duration,
+) {
+    for id in others {
+        worker.close(id, patience).await;
+    }
+    workshop.give_back(worker, true).await;
+}
+
+/// Opens a sandbox, and has a command in it add a line to a file.
+async fn leave_a_line(
+    client: Arc<Client>,
+    params: OpenParams,
+    number: usize,
+    patience: std::time::Duration,
+) -> Result<Opened, Failure> {
+    let opened = client.call::<method::Open>(&params, patience * 3).await?;
+    let text = format!("echo {number} >> herm-callers");
+    let exec = format!("herm-caller-{number}");
+    let params = RunParams::new(&opened.sandbox, exec, Command::Shell(text.into()));
+    let record = client
+        .run(&params)?
+        .wait(patience)
+        .await
+        .map_err(CallError::Fault)?;
+    match record.result().map(|result| &result.outcome) {
+        Some(Outcome::Exited { code: 0 }) => Ok(opened),
+        _ => Err(Failure::failed(
+            "a command of every caller to work",
+            format!("{:?}", record.answer),
+        )),
+    }
+}
+
+async fn shared(scene: &mut Scene) -> StepResult {
+    let ids: BTreeSet<_> = scene.own.iter().map(|sandbox| sandbox.id.clone()).collect();
+    let callers = scene.own.len();
+    if ids.len() != 1 {
+        return Err(Failure::failed("one sandbox", format!("{ids:?}")));
+    }
+    let seen = scene
+        .observe(format!("sort -n {}", shell::word(b"herm-callers")))
+        .await?;
+    let lines: Vec<String> = (0..callers).map(|number| format!("{number}\n")).collect();
+    let expected = lines.concat();
+    if seen == expected.as_bytes() {
+        return Ok(());
+    }
+    Err(Failure::failed("a line of every caller in one file", show(&seen)))
+}

@@ -1,0 +1,84 @@
+//! A backend that was chosen, whichever it is.
+
+use herm_protocol::{
+    Adapter, Error, Finished,
+    exec::RunParams,
+    sandbox::{OpenParams, Opened, SandboxInfo},
+};
+
+use super::local::LocalBackend;
+use crate::{
+    caller::{Caller, Control, Input, Output, Tools},
+    config::BackendName,
+};
+
+/// A backend of the executor, made by [`super::open_backend`]. What the protocol knows is asked of its
+/// [`Self::adapter`]; the rest is for a caller in this process.
+#[derive(Clone, Debug)]
+pub enum Backend {
+    /// This machine.
+    Local(LocalBackend),
+}
+
+impl Backend {
+    /// Which one it is.
+    #[must_use]
+    pub fn name(&self) -> BackendName {
+        match self {
+            Self::Local(_) => BackendName::Local,
+        }
+    }
+
+    /// The same backend as the protocol sees it.
+    #[must_use]
+    pub fn adapter(&self) -> &dyn Adapter {
+        match self {
+            Self::Local(backend) => backend,
+        }
+    }
+
+    /// Opens a sandbox, as [`Adapter::open`] does.
+    ///
+    /// # Errors
+    /// As [`Adapter::open`]: nothing was made then.
+    pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
+        match self {
+            Self::Local(backend) => backend.open_sandbox(params).await,
+        }
+    }
+
+    /// Runs a command to its end, as [`Adapter::run`] does.
+    ///
+    /// # Errors
+    /// As [`Adapter::run`]: nothing ran then.
+    pub async fn execute(
+        &self,
+        params: RunParams,
+        caller: Caller<impl Output, impl Input, impl Tools>,
+        control: impl Control,
+    ) -> Result<Finished, Error> {
+        match self {
+            Self::Local(backend) => backend.execute(params, caller, control).await,
+        }
+    }
+
+    /// Every sandbox that is kept under a key, by key, opened here or not.
+    ///
+    /// # Errors
+    /// Where they are kept cannot be read.
+    pub async fn list_kept(&self) -> Result<Vec<SandboxInfo>, Error> {
+        match self {
+            Self::Local(backend) => backend.list_kept().await,
+        }
+    }
+
+    /// Removes the sandbox of a key, with its files and with everything that runs in it; says whether there was one.
+    ///
+    /// # Errors
+    /// Something of it could not be ended or removed; removing it again tries again.
+    pub async fn remove_kept(&self, key: &str) -> Result<bool, Error> {
+        match self {
+            Self::Local(backend) => backend.remove_kept(key).await,
+        }
+    }
+}

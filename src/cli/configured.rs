@@ -1,0 +1,35 @@
+//! The configuration of a command, and the backend that it names.
+
+use clap::Args;
+use herm::{
+    backend::{Backend, open_backend},
+    config::{Config, Sources},
+};
+
+use super::{Refusal, usage};
+
+/// The option that wins over the configuration.
+const OPTION: &str = "--backend";
+
+/// Where commands run.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct BackendArguments {
+    /// Where commands run [default: what terminal.backend of the configuration says, local when nobody says]
+    #[arg(long, value_name = "NAME")]
+    backend: Option<String>,
+}
+
+impl BackendArguments {
+    /// Resolves the configuration. This blocks.
+    pub(super) fn config(&self) -> Result<Config, Refusal> {
+        let sources = Sources::of_this_process().map_err(usage)?;
+        Config::load(&sources.with(OPTION, "terminal.backend", self.backend.as_deref())).map_err(usage)
+    }
+
+    /// The backend that is asked for, and no other, with the configuration that it was made from. This blocks.
+    pub(super) fn open(&self) -> Result<(Backend, Config), Refusal> {
+        let config = self.config()?;
+        let backend = open_backend(&config).map_err(usage)?;
+        Ok((backend, config))
+    }
+}
