@@ -311,7 +311,7 @@ impl Adapter for LocalBackend {
                 let kept = self.kept().await?.into_iter();
                 return kept
                     .filter(|kept| kept.sandbox == params.sandbox)
-                    .last()
+                    .next_back()
                     .ok_or(error);
             }
         };
