@@ -1,7 +1,7 @@
 //! ENV: a command sees the variables it was given, and no secrets.
 
 use herm_protocol::{
-    exec::{Command, Stream},
+    exec::{Command, RunParams, Stream},
     sandbox::Variable,
 };
 
@@ -57,10 +57,6 @@ pub(super) fn register(steps: &mut StepList) {
         .when(
             "a command asks whether the variable {text} is set",
             |scene, arguments| Box::pin(async move { run(scene, ask_of(&arguments.text(0)?)).await }),
-        )
-        .when(
-            "{int} commands that print their own variable run at the same time",
-            |scene, arguments| Box::pin(async move { print_together(scene, arguments.int(0)?).await }),
         )
         .when("a command lists all its variables", |scene, _| {
             Box::pin(run(scene, "env".into()))
@@ -134,19 +130,12 @@ pub(crate) fn is_listed(scene: &Scene) -> StepResult {
     ))
 }
 
-async fn print_together(scene: &mut Scene, count: u32) -> StepResult {
-    let mut execs = Vec::new();
-    for number in 0..count {
-        let text = format!("echo \"begin ${NAME}\"; sleep 0.2; echo \"end ${NAME}\"");
-        let mut params = scene.command(text).await?;
-        params.env = vec![Variable::new(NAME, number.to_string())];
-        execs.push(scene.start(&params).await?);
-    }
-    let patience = scene.patience();
-    let records = futures::future::join_all(execs.into_iter().map(|exec| exec.wait(patience))).await;
-    let records = records.into_iter().collect::<Result<Vec<_>, _>>();
-    scene.notes.records = records.map_err(|fault| scene.broken(fault))?;
-    Ok(())
+/// A command that prints its own variable, which is its number, twice.
+pub(super) async fn printing_own(scene: &mut Scene, number: u32) -> Result<RunParams, Failure> {
+    let text = format!("echo \"begin ${NAME}\"; sleep 0.2; echo \"end ${NAME}\"");
+    let mut params = scene.command(text).await?;
+    params.env = vec![Variable::new(NAME, number.to_string())];
+    Ok(params)
 }
 
 /// Shell text that tells whether a variable is set.

@@ -64,11 +64,11 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move { cancel_one(scene, arguments.int(0)?).await })
         })
         .then("each {words}", |scene, arguments| {
-            Box::pin(async move { each(scene, arguments.words(0)?) })
+            Box::pin(async move { each(scene, arguments.words(0)?).await })
         });
 }
 
-fn each(scene: &Scene, what: &str) -> StepResult {
+async fn each(scene: &mut Scene, what: &str) -> StepResult {
     match what {
         "has received its own number and nothing else"
         | "of the others has received its own number and nothing else"
@@ -76,6 +76,7 @@ fn each(scene: &Scene, what: &str) -> StepResult {
         | "has been answered with the digest of its own output"
         | "has found what is its own, and nothing else"
         | "has stood in its own directory and seen its own variable" => expect_each(scene),
+        "job is told as it ended" => super::job::each_as_it_ended(scene).await,
         "was answered once, and truly" => super::cancel::answered_truly(scene),
         "was answered once, as lost, ended or refused" => super::race::answered_after_close(scene),
         other => Err(unknown(other, "seen of each")),
@@ -119,6 +120,11 @@ async fn prepare(
                 params,
                 Expected::output(format!("begin {number}\nend {number}\n")),
             ))
+        }
+        "print their own variable" => {
+            let params = super::env::printing_own(scene, number).await?;
+            let output = format!("begin {number}\nend {number}\n");
+            Ok((params, Expected::output(output)))
         }
         "read their input to its end" => {
             let params = scene.command(format!("cat; echo {number}")).await?;

@@ -49,7 +49,7 @@ async fn listed(scene: &mut Scene) -> Result<Vec<JobInfo>, Failure> {
 }
 
 /// Each job is told once in the list, with its own code, and has written what it has written.
-pub(super) async fn each_as_it_ended(scene: &mut Scene) -> StepResult {
+pub(in crate::steps::exec) async fn each_as_it_ended(scene: &mut Scene) -> StepResult {
     let jobs = scene.notes.jobs.clone();
     let until = Instant::now() + scene.scaled(SOON);
     let all = loop {

@@ -36,6 +36,8 @@ const A_WHILE: Duration = Duration::from_millis(500);
 /// How long a job may take to end that ends by itself.
 const SOON: Duration = Duration::from_secs(10);
 
+pub(super) use many::each_as_it_ended;
+
 pub(super) fn register(steps: &mut StepList) {
     steps
         .when(
@@ -70,9 +72,6 @@ pub(super) fn register(steps: &mut StepList) {
         })
         .then("the job {words}", |scene, arguments| {
             Box::pin(async move { observe(scene, arguments.words(0)?).await })
-        })
-        .then("each job is told as it ended", |scene, _| {
-            Box::pin(many::each_as_it_ended(scene))
         });
 }
 
