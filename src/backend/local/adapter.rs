@@ -310,11 +310,8 @@ impl Adapter for LocalBackend {
         let sandbox = match self.sandbox(&params.sandbox) {
             Ok(sandbox) => sandbox,
             Err(error) => {
-                let kept = self.kept().await?.into_iter();
-                return kept
-                    .filter(|kept| kept.sandbox == params.sandbox)
-                    .next_back()
-                    .ok_or(error);
+                let mut kept = self.kept().await?.into_iter();
+                return kept.rfind(|kept| kept.sandbox == params.sandbox).ok_or(error);
             }
         };
         blocking(&params.sandbox, move || {
