@@ -15,7 +15,7 @@ use std::{
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use herm::{
     backend::local::{LocalBackend, Mode},
-    caller::{Control, Input, Output},
+    caller::{Caller, Control, Input, NoTools, Output},
 };
 use herm_protocol::{
     Adapter as _, Interrupt,
@@ -89,11 +89,12 @@ impl Warm {
 
     async fn run(&self, text: &str, output: Counted) {
         let params = RunParams::new(&self.sandbox, "bench", Command::Shell(text.into()));
-        let finished = self
-            .backend
-            .execute(params, output, Nothing, Nothing)
-            .await
-            .unwrap();
+        let caller = Caller {
+            output,
+            input: Nothing,
+            tools: NoTools,
+        };
+        let finished = self.backend.execute(params, caller, Nothing).await.unwrap();
         assert_eq!(finished.outcome, Outcome::Exited { code: 0 });
     }
 }

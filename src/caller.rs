@@ -5,7 +5,9 @@
 
 use std::future::Future;
 
-use herm_protocol::{ExecControl, ExecInput, ExecOutput, Interrupt, exec::Stream};
+use herm_protocol::{
+    Error, ErrorKind, ExecControl, ExecInput, ExecOutput, ExecTools, Interrupt, exec::Stream,
+};
 
 /// Where a command's output goes. Clones write to the same place.
 pub trait Output: Clone + Send + Sync + 'static {
@@ -26,6 +28,44 @@ pub trait Input: Send + 'static {
 pub trait Control: Send {
     /// The next wish; never resolves when there will be none.
     fn next(&mut self) -> impl Future<Output = Interrupt> + Send;
+}
+
+/// The tools that the code of a command may call. Clones are the same tools.
+pub trait Tools: Clone + Send + Sync + 'static {
+    /// Calls a tool, once. Whatever code asks for comes here: what is not allowed is refused, and nobody else checks it.
+    ///
+    /// # Errors
+    /// `permission_denied`, `limit_exceeded` or `unavailable` where nothing was called; of any other kind when the tool has
+    /// failed, which its message tells the code.
+    fn call(&self, tool: &str, arguments: &[u8]) -> impl Future<Output = Result<Vec<u8>, Error>> + Send;
+}
+
+/// The caller's side of a running command, but for what is wanted of it.
+#[derive(Debug)]
+pub struct Caller<O, I, T> {
+    /// Where output goes.
+    pub output: O,
+    /// What the command is fed, if it asked for streamed input.
+    pub input: I,
+    /// The tools that its code may call.
+    pub tools: T,
+}
+
+/// No tools at all.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTools;
+
+impl Tools for NoTools {
+    async fn call(&self, tool: &str, _: &[u8]) -> Result<Vec<u8>, Error> {
+        let message = format!("the tool {tool} is not allowed");
+        Err(Error::new(ErrorKind::PermissionDenied, tool, message))
+    }
+}
+
+impl Tools for ExecTools {
+    async fn call(&self, tool: &str, arguments: &[u8]) -> Result<Vec<u8>, Error> {
+        Self::call(self, tool, arguments).await
+    }
 }
 
 impl Output for ExecOutput {

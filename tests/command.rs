@@ -410,3 +410,29 @@ fn a_guard_ends_hundreds_of_leftovers_at_once() {
         .code(3)
         .stderr(contains("ended 300 processes"));
 }
+
+#[test]
+fn a_command_calls_programs_that_it_was_allowed() {
+    let call = |tool| format!("printf 'a\\0b' | \"$HERM_RPC\" call {tool}; echo \" $?\"");
+    let text = format!("{}; {}; {}", call("repeat"), call("fail"), call("other"));
+    exec(&[
+        "--rpc",
+        "repeat=/bin/cat",
+        "--rpc",
+        "fail=/bin/false",
+        "-c",
+        &text,
+    ])
+    .success()
+    .stdout("a\0b 0\n 70\n 77\n")
+    .stderr(contains(
+        "/bin/false, the program of the tool fail, ended with exit status: 1",
+    ))
+    .stderr(contains("the tool other is not allowed"));
+    exec(&["-c", "echo \"${HERM_RPC-none}\""])
+        .success()
+        .stdout("none\n");
+    exec(&["--rpc", "a b=/bin/cat", "true"])
+        .code(2)
+        .stderr(contains("no name of a tool"));
+}

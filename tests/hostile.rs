@@ -16,7 +16,7 @@ use std::{
 
 use herm::{
     backend::local::{LocalBackend, Mode},
-    caller::{Control, Input, Output},
+    caller::{Caller, Control, Input, NoTools, Output},
 };
 use herm_protocol::{
     Adapter as _, Interrupt,
@@ -112,11 +112,12 @@ impl Sandbox {
         let mut params = RunParams::new(&self.id, "hostile", Command::Shell(text.into()));
         params.timeout_ms = Some(deadline);
         let kept = Kept::default();
-        let finished = self
-            .backend
-            .execute(params, kept.clone(), Nothing, Nothing)
-            .await
-            .unwrap();
+        let caller = Caller {
+            output: kept.clone(),
+            input: Nothing,
+            tools: NoTools,
+        };
+        let finished = self.backend.execute(params, caller, Nothing).await.unwrap();
         let printed = std::mem::take(&mut *kept.0.lock().unwrap());
         (finished.outcome, printed)
     }

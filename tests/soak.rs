@@ -11,7 +11,7 @@ use std::{
 
 use herm::{
     backend::local::{LocalBackend, Mode},
-    caller::{Control, Input, Output},
+    caller::{Caller, Control, Input, NoTools, Output},
 };
 use herm_protocol::{
     Adapter as _, Interrupt,
@@ -53,10 +53,12 @@ async fn count(backend: &LocalBackend, sandbox: &str, number: u64) {
     let text = format!("echo number {number}; exit {code}");
     let params = RunParams::new(sandbox, number.to_string(), Command::Shell(text.into()));
     let kept = Kept::default();
-    let finished = backend
-        .execute(params, kept.clone(), Nothing, Nothing)
-        .await
-        .unwrap();
+    let caller = Caller {
+        output: kept.clone(),
+        input: Nothing,
+        tools: NoTools,
+    };
+    let finished = backend.execute(params, caller, Nothing).await.unwrap();
     assert_eq!(finished.outcome, Outcome::Exited { code });
     let printed = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
     assert_eq!(printed, format!("number {number}\n"));

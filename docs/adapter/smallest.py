@@ -56,7 +56,7 @@ class Exec:
         self.text = raw(command["shell"])
         if b"\0" in self.text:
             raise Refusal(-32602, "command holds a NUL byte", kind="invalid_argument", resource="command", fix="leave it out")
-        refuse_what_is_not_offered(params, ["cwd", "env", "timeout_ms", "user", "pty", "session", "detach"])
+        refuse_what_is_not_offered(params, ["cwd", "env", "timeout_ms", "user", "pty", "session", "detach", "rpc"])
         if params.get("stdin", {}).get("mode", "none") != "none":
             refuse_what_is_not_offered(params, ["stdin"])
         self.capture, self.alive = params.get("capture"), params.get("alive_ms", 5000) / 1000

@@ -34,6 +34,10 @@ Feature: CAP: what is declared works, and what is not is refused
     Examples:
       | option        |
       | detachment    |
+    @needs:!rpc
+    Examples:
+      | option        |
+      | tools         |
     @needs:!sessions
     Examples:
       | option        |

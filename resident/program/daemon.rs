@@ -103,6 +103,7 @@ fn serve_in_background(
     let (environment, given) = settings::environment()?;
     let secret = home.secret(given)?;
     let listener = home.listen(Path::new("/"))?;
+    let tools = home.open_tools(Path::new("/"))?;
     subreaper()?;
     set_dumpable(false)?;
     let ground = Ground {
@@ -117,6 +118,7 @@ fn serve_in_background(
         secret,
         listener: Some(listener),
         dial: None,
+        tools,
         leash,
         idle: arguments.idle,
     };

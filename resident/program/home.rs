@@ -14,6 +14,7 @@ use std::{
 };
 
 use crate::{
+    resident::ToolDoor,
     system::{
         change_directory_to, effective_user,
         open::{DIRECTORY, NO_FOLLOW},
@@ -21,6 +22,9 @@ use crate::{
     },
     wire::proof::SECRET,
 };
+
+/// The socket for code that calls tools.
+const TOOL_SOCKET: &str = "tools";
 
 /// Files that an earlier resident may have left behind begin so.
 const LEFT_BEHIND: [&str; 3] = ["spool-", "text-", crate::session::PREFIX];
@@ -84,6 +88,7 @@ impl Home {
             if LEFT_BEHIND.iter().any(|prefix| name.starts_with(prefix))
                 || name == "socket"
                 || name == "secret"
+                || name == TOOL_SOCKET
             {
                 let _ = fs::remove_file(entry.path());
             }
@@ -128,13 +133,32 @@ impl Home {
         Ok(secret)
     }
 
-    /// Listens on the socket in the directory, and leaves this process in `afterwards`.
+    /// Listens for clients, and leaves this process in `afterwards`.
     pub(crate) fn listen(&self, afterwards: &Path) -> io::Result<UnixListener> {
+        self.listen_on("socket", afterwards)
+    }
+
+    /// Listens for code that calls tools, and leaves this process in `afterwards`. `None` where this program has no name
+    /// under which code could run it.
+    pub(crate) fn open_tools(&self, afterwards: &Path) -> io::Result<Option<ToolDoor>> {
+        let program = std::env::current_exe().ok().filter(|program| program.exists());
+        let Some(program) = program else {
+            return Ok(None);
+        };
+        Ok(Some(ToolDoor {
+            listener: self.listen_on(TOOL_SOCKET, afterwards)?,
+            path: self.join(TOOL_SOCKET),
+            program,
+        }))
+    }
+
+    /// Listens on a socket in the directory.
+    fn listen_on(&self, name: &str, afterwards: &Path) -> io::Result<UnixListener> {
         // From within, so that the path may be longer than the address of a socket.
         change_directory_to(self.handle.as_fd())?;
-        let listener = UnixListener::bind("socket");
+        let listener = UnixListener::bind(name);
         std::env::set_current_dir(afterwards).or_else(|_| std::env::set_current_dir("/"))?;
-        listener.map_err(|error| in_context("listen on", &self.join("socket"), &error))
+        listener.map_err(|error| in_context("listen on", &self.join(name), &error))
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             "no client could prove itself: set HERM_RESIDENT_SECRET, or name a directory with --dir";
         (given.ok_or(problem)?, None)
     };
+    let tools = home.as_ref().map(|home| home.open_tools(&cwd)).transpose()?;
     subreaper()?;
     set_dumpable(false)?;
     let ground = Ground {
@@ -43,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         secret,
         listener,
         dial,
+        tools: tools.flatten(),
         leash: None,
         idle: arguments.idle,
     })?

@@ -1,6 +1,7 @@
 //! The resident: the program that runs inside a sandbox and owns what a command means there. The library of this package
 //! says how it is run.
 
+mod call;
 mod daemon;
 mod dial;
 mod home;
@@ -44,15 +45,25 @@ fn main() -> ExitCode {
             println!("{}", version());
             Ok(())
         }
+        Ok(Arguments {
+            mode: Mode::Call,
+            tool,
+            ..
+        }) => return call::run(&tool.unwrap_or_default()),
         Ok(arguments) => match arguments.mode {
             Mode::Init => init::run(&arguments),
             Mode::Daemon => daemon::run(&arguments),
             Mode::Serve => serve::run(&arguments),
-            Mode::Version => Ok(()),
+            Mode::Version | Mode::Call => Ok(()),
         },
         Err(problem) => {
             eprintln!("herm-resident: {problem}");
-            return ExitCode::from(2);
+            let code = if arguments.first().is_some_and(|mode| mode == "call") {
+                call::USAGE
+            } else {
+                2
+            };
+            return ExitCode::from(code);
         }
     };
     match result {

@@ -17,13 +17,15 @@ const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
 const IDLE: Duration = Duration::from_mins(15);
 
 const USAGE: &str = "usage: init [--dial DIR] [--dir DIR] [--idle SECONDS] | daemon DIR [--idle SECONDS] [--leash] | \
-                     serve DIR [--relay] [--text] [--idle SECONDS] | --version";
+                     serve DIR [--relay] [--text] [--idle SECONDS] | call TOOL | --version";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Init,
     Daemon,
     Serve,
+    /// Calls a tool for code of a command.
+    Call,
     Version,
 }
 
@@ -40,6 +42,8 @@ pub(crate) struct Arguments {
     pub(crate) leash: bool,
     pub(crate) relay: bool,
     pub(crate) text: bool,
+    /// The tool to call.
+    pub(crate) tool: Option<OsString>,
 }
 
 impl Arguments {
@@ -50,6 +54,7 @@ impl Arguments {
             Some("init") => Mode::Init,
             Some("daemon") => Mode::Daemon,
             Some("serve") => Mode::Serve,
+            Some("call") => Mode::Call,
             Some("--version") => Mode::Version,
             _ => return Err(USAGE.into()),
         };
@@ -62,7 +67,11 @@ impl Arguments {
             leash: false,
             relay: false,
             text: false,
+            tool: None,
         };
+        if mode == Mode::Call {
+            return parsed.calls(rest.as_slice());
+        }
         while let Some(argument) = rest.next() {
             let mut value = || {
                 rest.next()
@@ -88,6 +97,18 @@ impl Arguments {
             return Err(format!("the resident's directory is missing; {USAGE}"));
         }
         Ok(parsed)
+    }
+}
+
+impl Arguments {
+    fn calls(self, rest: &[OsString]) -> Result<Self, String> {
+        match rest {
+            [tool] if !tool.is_empty() => Ok(Self {
+                tool: Some(tool.clone()),
+                ..self
+            }),
+            _ => Err(format!("one tool is called; {USAGE}")),
+        }
     }
 }
 
@@ -152,9 +173,12 @@ mod tests {
         assert!(parse("daemon /d --leash").unwrap().leash);
         assert_eq!(parse("init").unwrap().idle, None);
         assert_eq!(parse("daemon /d --idle 0").unwrap().idle, None);
+        assert_eq!(parse("call tool").unwrap().tool, Some("tool".into()));
         for wrong in [
             "",
             "other",
+            "call",
+            "call a b",
             "serve",
             "daemon",
             "init /d",

@@ -9,6 +9,7 @@
 //! | `init [--dial DIR] [--dir DIR] [--idle SECONDS]` | as process 1 of a container: reaps, handles TERM, dials the sockets that appear in `DIR` |
 //! | `daemon DIR [--idle SECONDS] [--leash]` | goes into the background and listens on `DIR/socket`; returns when it does, or when another one does already; with `--leash` it ends, with everything that it runs, when its standard input does |
 //! | `serve DIR [--relay] [--text] [--idle SECONDS]` | connects its standard input and output to the daemon of `DIR`, starting it if there is none |
+//! | `call TOOL` | calls a tool for code of a command; see below |
 //! | `--version` | prints version, protocol and system |
 //!
 //! `DIR` is private (mode 0700) and holds `socket`, `secret`, `lock`, `log`, and a spool for each exec that wrote much.
@@ -31,6 +32,25 @@
 //! ones it is to be, and a warning tells which could not be had. `CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER` names
 //! another linker, as it does for cargo. At run time `HERM_RESIDENT_AARCH64` and `HERM_RESIDENT_X86_64` name files to use in
 //! place of what is embedded, and `HERM_RESIDENT` one for this machine.
+//!
+//! # Calls of tools
+//!
+//! A command whose start names tools ([`wire::ToolsAllowed`]) finds in its variables how its code calls them:
+//!
+//! | variable | is |
+//! |---|---|
+//! | `HERM_RPC` | this program: `"$HERM_RPC" call TOOL` sends its standard input and prints the reply |
+//! | `HERM_RPC_SOCKET` | a Unix socket, for code that wants to do without the program |
+//! | `HERM_RPC_TOKEN` | a word that is said on it |
+//!
+//! On the socket, one connection is one call. Code says the line `call TOKEN TOOL`, then its arguments in chunks, each of
+//! which is four bytes of length, little-endian, and so many bytes; a length of 0 ends them. The answer is a line, `ok LENGTH`
+//! or `denied`, `too_long`, `unavailable` or `failed` with a `LENGTH`, and so many bytes: the reply, or a message for people.
+//! A connection that ends earlier had no answer. The program ends with 0, 77, 65, 69 or 70 in this order; with 64 when it is
+//! called wrongly, and 66 or 74 when standard input or output fail.
+//!
+//! Whose code it is, the system says: a process below the command's supervisor. A token alone is of no use to another
+//! command, nor is a call to what a command has left behind. Calls wait 30 seconds for a client that was lost.
 
 pub mod memory_limit;
 pub mod wire;

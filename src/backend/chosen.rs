@@ -8,7 +8,7 @@ use herm_protocol::{
 
 use super::local::LocalBackend;
 use crate::{
-    caller::{Control, Input, Output},
+    caller::{Caller, Control, Input, Output, Tools},
     config::BackendName,
 };
 
@@ -54,12 +54,11 @@ impl Backend {
     pub async fn execute(
         &self,
         params: RunParams,
-        output: impl Output,
-        input: impl Input,
+        caller: Caller<impl Output, impl Input, impl Tools>,
         control: impl Control,
     ) -> Result<Finished, Error> {
         match self {
-            Self::Local(backend) => backend.execute(params, output, input, control).await,
+            Self::Local(backend) => backend.execute(params, caller, control).await,
         }
     }
 

@@ -134,6 +134,15 @@ impl Connection {
         })
     }
 
+    /// Waits until a message can be sent without waiting.
+    pub(super) async fn room(&self) -> Result<mpsc::Permit<'_, Request>, Lost> {
+        let closed = || Lost::new("the connection was closed");
+        match self.lost() {
+            Some(lost) => Err(lost),
+            None => self.requests.reserve().await.map_err(|_| closed()),
+        }
+    }
+
     /// Asks, and waits for the answer.
     pub(super) async fn call(
         &self,
@@ -321,6 +330,7 @@ fn take(state: &Mutex<State>, reply: Reply) -> Result<(), Lost> {
             from,
             to,
         } => tell(state, job, Event::Gap { stream, from, to }),
+        Reply::Tool { job, number, told } => tell(state, job, Event::Tool(number, told)),
         Reply::StdinTaken { job, offset, open } => tell(state, job, Event::StdinTaken { offset, open }),
         answer => answered(state, answer),
     }
@@ -334,6 +344,7 @@ fn tell(state: &Mutex<State>, job: u64, event: Event) -> Result<(), Lost> {
     mailbox.put(event).map_err(|breach| {
         Lost::new(match breach {
             Breach::BeyondCredit(bytes) => format!("the resident sent {bytes} bytes beyond its credit"),
+            Breach::TooManyCalls => "the resident told more of calls than can be under way".into(),
             Breach::TooManyGaps => "the resident told more gaps than output can have".into(),
         })
     })

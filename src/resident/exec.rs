@@ -11,13 +11,14 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::{
     Resident,
+    calls::Calls,
     client::{ATTEMPTS, Unreached},
     connection::{CallFault, Connection},
     convert::{self, unreached},
     feed::{Feed, Piece},
     mailbox::{Event, Mailbox},
 };
-use crate::caller::{Control, Input, Output};
+use crate::caller::{Caller, Control, Input, Output, Tools};
 
 /// Bytes of output that may be under way to this client.
 const WINDOW: u64 = 1024 * 1024;
@@ -49,7 +50,7 @@ pub(super) enum Begun {
 }
 
 impl Resident {
-    /// Runs a command to its end. `start` says what; its input comes from `stdin` and `input`.
+    /// Runs a command to its end. `start` says what; its input comes from `stdin`, and where that is streamed from the caller.
     ///
     /// A connection that is lost is made again, and the command goes on where it was: it is not started twice, and every byte
     /// is handed over once.
@@ -61,10 +62,10 @@ impl Resident {
         sandbox: &str,
         mut start: Start,
         stdin: Stdin,
-        output: impl Output,
-        input: impl Input,
+        caller: Caller<impl Output, impl Input, impl Tools>,
         control: &mut impl Control,
     ) -> Result<Finished, Error> {
+        let Caller { output, input, tools } = caller;
         let (with_start, feed) = Feed::new(stdin, input);
         start.stdin = with_start;
         start.attach = Some(WINDOW);
@@ -92,6 +93,8 @@ impl Resident {
             job,
             output,
             feed,
+            calls: Calls::new(tools, job, start.tools.as_ref()),
+            serves: start.tools.is_some().then_some(start.request),
             cursor: [0, 0],
             ending: None,
             cancelled: false,
@@ -184,13 +187,16 @@ fn lost(why: &Unreached) -> Finished {
 }
 
 /// A running command.
-struct Exec<'a, O, I> {
+struct Exec<'a, O, I, T> {
     resident: &'a Resident,
     connection: Arc<Connection>,
     mailbox: Arc<Mailbox>,
     job: u64,
     output: O,
     feed: Feed<I>,
+    calls: Calls<T>,
+    /// The request that started it, where it may call tools.
+    serves: Option<[u8; 16]>,
     /// Bytes of each stream that were handed over.
     cursor: [u64; 2],
     ending: Option<Ending>,
@@ -216,7 +222,7 @@ enum Next {
     Late,
 }
 
-impl<O: Output, I: Input> Exec<'_, O, I> {
+impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
     async fn follow(mut self, control: &mut impl Control) -> Result<Finished, Error> {
         self.output.started().await;
         let mut losses = 0;
@@ -225,6 +231,7 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
                 event = self.mailbox.next() => Next::Event(event),
                 wish = control.next() => Next::Wish(wish),
                 piece = self.feed.next() => Next::Piece(piece),
+                () = self.calls.work(&self.connection) => continue,
                 () = reached(self.limit) => Next::Late,
             };
             let taken = match next {
@@ -306,6 +313,7 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
                 self.feed.taken(offset, open);
                 Ok(())
             }
+            Event::Tool(number, told) => self.calls.take(number, told),
             Event::Finished(ending) => {
                 self.feed.close();
                 self.ending = Some(*ending);
@@ -336,7 +344,15 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
             tokio::select! {
                 () = &mut writing => break,
                 wish = control.next() => self.pass_on(wish).await,
-                () = self.forced_end() => {
+                // A caller who waits for a tool may take no output meanwhile.
+                (number, told) = self.mailbox.next_call() => {
+                    if self.calls.take(number, told).is_err() {
+                        // What is being written is written to its end; then the loss is noticed.
+                        self.connection.close("it tells more of calls than can be under way");
+                    }
+                }
+                () = self.calls.work(&self.connection) => {}
+                () = forced_end(self.ending.as_ref(), &self.mailbox) => {
                     given_up = tokio::time::timeout(PATIENCE, &mut writing).await.is_err();
                     break;
                 }
@@ -358,20 +374,6 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
         // A connection that is lost is noticed where events are taken.
         let _ = self.connection.grant(self.job, data.len() as u64).await;
         Ok(())
-    }
-
-    /// Resolves when the command was ended by force, and its end is known.
-    async fn forced_end(&self) {
-        let forced = |ending: &Ending| {
-            matches!(
-                ending.outcome,
-                WireOutcome::TimedOut | WireOutcome::Cancelled | WireOutcome::SandboxLost
-            )
-        };
-        if self.ending.as_ref().is_some_and(forced) {
-            return;
-        }
-        self.mailbox.ended(forced).await;
     }
 
     async fn pass_on(&mut self, wish: Interrupt) {
@@ -425,6 +427,7 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
                         self.limit = Some(Instant::now() + LATE);
                     } else {
                         self.feed.again(&self.connection, job).await;
+                        self.serve_again().await;
                     }
                     if self.cancelled {
                         self.cancel().await;
@@ -442,6 +445,18 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
         Err(Unreached::Away(format!(
             "the connection was lost {ATTEMPTS} times in a row"
         )))
+    }
+
+    /// Has the calls that are open told again on a new connection. One that is lost meanwhile is noticed where events are
+    /// taken.
+    async fn serve_again(&mut self) {
+        let Some(request) = self.serves else { return };
+        let job = self.job;
+        let serve = |call| Request::ServeTools { call, job, request };
+        let answer = self.resident.settings().answer;
+        if self.connection.call(serve, answer).await.is_ok() {
+            self.calls.again();
+        }
     }
 
     /// Whether the resident answers, or has told of the end meanwhile.
@@ -480,6 +495,20 @@ impl<O: Output, I: Input> Exec<'_, O, I> {
             job: left_behind.then(|| job.to_string()),
         })
     }
+}
+
+/// Resolves when the command was ended by force, and its end is known.
+async fn forced_end(known: Option<&Ending>, mailbox: &Mailbox) {
+    let forced = |ending: &Ending| {
+        matches!(
+            ending.outcome,
+            WireOutcome::TimedOut | WireOutcome::Cancelled | WireOutcome::SandboxLost
+        )
+    };
+    if known.is_some_and(forced) {
+        return;
+    }
+    mailbox.ended(forced).await;
 }
 
 async fn reached(limit: Option<Instant>) {

@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use herm_resident::wire::{Ending, Stream};
+use herm_resident::wire::{Ending, MAX_TOOL_DATA, Stream, ToolCall};
 use tokio::sync::{Notify, watch};
 
 /// From so many pieces on, they are joined per stream.
@@ -16,6 +16,10 @@ const PIECES: usize = 1024;
 
 /// More gaps than this in output that waits are a breach of the protocol.
 const GAPS: usize = 256;
+
+/// More calls, or bytes of their arguments, than a resident tells at a time are a breach of the protocol.
+const CALLS: usize = 512;
+const CALL_BYTES: usize = 128 * MAX_TOOL_DATA;
 
 /// What is told of a job.
 #[derive(Debug, PartialEq)]
@@ -30,6 +34,8 @@ pub(super) enum Event {
     Gap { stream: Stream, from: u64, to: u64 },
     /// How much of the input the command has taken, and whether it can take more.
     StdinTaken { offset: u64, open: bool },
+    /// Something about a call to a tool, by its number.
+    Tool(u64, ToolCall),
     /// It has ended.
     Finished(Box<Ending>),
 }
@@ -41,6 +47,8 @@ pub(super) enum Breach {
     BeyondCredit(u64),
     /// More gaps than a stream can have.
     TooManyGaps,
+    /// More of calls to tools than can be under way.
+    TooManyCalls,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +57,8 @@ struct Mail {
     output: VecDeque<Event>,
     gaps: usize,
     stdin: Option<(u64, bool)>,
+    calls: VecDeque<(u64, ToolCall)>,
+    call_bytes: usize,
     ending: Option<Box<Ending>>,
     closed: bool,
 }
@@ -105,6 +115,13 @@ impl Mailbox {
                 }
                 mail.output.push_back(event);
             }
+            Event::Tool(number, told) => {
+                mail.call_bytes += bytes_of(&told);
+                if mail.calls.len() >= CALLS || mail.call_bytes > CALL_BYTES {
+                    return Err(Breach::TooManyCalls);
+                }
+                mail.calls.push_back((number, told));
+            }
             Event::StdinTaken { offset, open } => mail.stdin = Some((offset, open)),
             Event::Finished(ending) => mail.ending = Some(ending),
         }
@@ -132,6 +149,16 @@ impl Mailbox {
             .await;
     }
 
+    /// The next thing that is told of a call; never resolves when nothing more will come. Only one may wait.
+    pub(super) async fn next_call(&self) -> (u64, ToolCall) {
+        loop {
+            if let Some(call) = self.lock().take_call() {
+                return call;
+            }
+            self.filled.notified().await;
+        }
+    }
+
     /// What comes next; `None` when everything was taken and nothing more will come. Only one may wait.
     pub(super) async fn next(&self) -> Option<Event> {
         loop {
@@ -146,6 +173,13 @@ impl Mailbox {
             }
             self.filled.notified().await;
         }
+    }
+}
+
+fn bytes_of(told: &ToolCall) -> usize {
+    match told {
+        ToolCall::Arguments { data, .. } => data.len(),
+        _ => 0,
     }
 }
 
@@ -170,9 +204,18 @@ impl Mail {
         }
     }
 
+    fn take_call(&mut self) -> Option<(u64, ToolCall)> {
+        let (number, told) = self.calls.pop_front()?;
+        self.call_bytes -= bytes_of(&told);
+        Some((number, told))
+    }
+
     fn take(&mut self) -> Option<Event> {
         if let Some((offset, open)) = self.stdin.take() {
             return Some(Event::StdinTaken { offset, open });
+        }
+        if let Some((number, told)) = self.take_call() {
+            return Some(Event::Tool(number, told));
         }
         if let Some(event) = self.output.pop_front() {
             self.gaps -= usize::from(matches!(event, Event::Gap { .. }));
@@ -252,6 +295,18 @@ mod tests {
             from: 0,
             to: 1,
         };
+        let piece = || ToolCall::Arguments {
+            tool: "t".into(),
+            offset: 0,
+            data: vec![0; MAX_TOOL_DATA],
+            end: false,
+        };
+        let calls = Mailbox::new(0);
+        let refused = (0..1000).find_map(|number| calls.put(Event::Tool(number, piece())).err());
+        assert_eq!(refused, Some(Breach::TooManyCalls));
+        let calls = Mailbox::new(0);
+        let refused = (0..1000).find_map(|number| calls.put(Event::Tool(number, ToolCall::Gone)).err());
+        assert_eq!(refused, Some(Breach::TooManyCalls));
         let refused = (0..=GAPS).find_map(|_| mailbox.put(gap()).err());
         assert_eq!(refused, Some(Breach::TooManyGaps));
     }

@@ -5,6 +5,7 @@
 //! started twice. What comes from a sandbox is hostile: every message is checked and bounded before it is believed.
 
 mod binary;
+mod calls;
 mod channel;
 mod client;
 mod connection;

@@ -13,7 +13,7 @@ use herm_protocol::{
 };
 use herm_resident::wire::{
     Command, Deframer, Ending, MAX_REQUEST, Outcome as WireOutcome, Reply, Request, Start,
-    Stream as WireStream, VERSION, Welcome, frame,
+    Stream as WireStream, ToolAnswer, ToolCall, ToolFailure, ToolsAllowed, VERSION, Welcome, frame,
     proof::{Role, SECRET, Transcript},
 };
 use tokio::{
@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{Channel, Dial, DialError, Resident, Secret, Settings};
-use crate::caller::{Control, Input, Output};
+use crate::caller::{Caller, Control, Input, NoTools, Output, Tools};
 
 const KEY: [u8; SECRET] = [7; SECRET];
 
@@ -199,6 +199,10 @@ struct Run {
 }
 
 fn run(stdin: Stdin, input: Vec<&'static [u8]>, start: Start) -> Run {
+    run_with(stdin, input, start, NoTools)
+}
+
+fn run_with(stdin: Stdin, input: Vec<&'static [u8]>, start: Start, tools: impl Tools) -> Run {
     let (dial, connections) = mpsc::unbounded_channel();
     let resident = Resident::new(TestDial(dial), Settings::default());
     let kept_resident = resident.clone();
@@ -207,9 +211,12 @@ fn run(stdin: Stdin, input: Vec<&'static [u8]>, start: Start) -> Run {
     let output = kept.clone();
     let outcome = tokio::spawn(async move {
         let mut control = Wishes(queue);
-        resident
-            .run("s", start, stdin, output, Pieces(input), &mut control)
-            .await
+        let caller = Caller {
+            output,
+            input: Pieces(input),
+            tools,
+        };
+        resident.run("s", start, stdin, caller, &mut control).await
     });
     Run {
         outcome,
@@ -477,4 +484,164 @@ async fn output_that_was_promised_and_does_not_come_is_not_waited_for() {
     let finished = run.outcome.await.unwrap().unwrap();
     assert_eq!(finished.outcome, Outcome::Exited { code: 0 });
     assert_eq!(finished.notices.len(), 1);
+}
+
+/// Turns the bytes of its arguments around, and keeps how often it did.
+#[derive(Clone, Default)]
+struct Turn(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Tools for Turn {
+    async fn call(&self, tool: &str, arguments: &[u8]) -> Result<Vec<u8>, herm_protocol::Error> {
+        if tool != "turn" {
+            return NoTools.call(tool, arguments).await;
+        }
+        self.0.lock().unwrap().push(arguments.to_vec());
+        Ok(arguments.iter().rev().copied().collect())
+    }
+}
+
+fn start_with_tools() -> Start {
+    Start {
+        tools: Some(ToolsAllowed {
+            names: vec!["turn".into()],
+            max_calls: u64::MAX,
+            max_bytes: 10,
+        }),
+        ..start()
+    }
+}
+
+impl Peer {
+    async fn tell(&mut self, number: u64, told: ToolCall) {
+        self.say(Reply::Tool { job: 1, number, told }).await;
+    }
+
+    async fn arguments(&mut self, number: u64, tool: &str, offset: u64, data: &[u8], end: bool) {
+        let (tool, data) = (tool.into(), data.to_vec());
+        self.tell(
+            number,
+            ToolCall::Arguments {
+                tool,
+                offset,
+                data,
+                end,
+            },
+        )
+        .await;
+    }
+
+    async fn answered(&mut self) -> (u64, ToolAnswer) {
+        match self.next().await {
+            Request::Tool { number, answer, .. } => (number, answer),
+            other => panic!("{other:?} says nothing of a call"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_made_once_over_lost_connections() {
+    let turn = Turn::default();
+    let mut run = run_with(Stdin::None, vec![], start_with_tools(), turn.clone());
+    let mut peer = run.connection().await;
+    peer.accept().await;
+    peer.arguments(7, "turn", 0, b"abc", false).await;
+    assert_eq!(
+        peer.answered().await,
+        (7, ToolAnswer::ArgumentsTaken { offset: 3 })
+    );
+    drop(peer);
+    let serve = |request: Request| match request {
+        Request::ServeTools { call, request, .. } => {
+            assert_eq!(request, [3; 16]);
+            Reply::Done { call }
+        }
+        other => panic!("{other:?} does not ask for the calls"),
+    };
+    let mut peer = run.connection().await;
+    peer.accept().await;
+    let done = serve(peer.next().await);
+    peer.say(done).await;
+    // What had come comes again, and is not taken again.
+    peer.arguments(7, "turn", 0, b"abc", false).await;
+    assert_eq!(
+        peer.answered().await,
+        (7, ToolAnswer::ArgumentsTaken { offset: 3 })
+    );
+    peer.arguments(7, "turn", 3, b"d", true).await;
+    assert_eq!(
+        peer.answered().await,
+        (7, ToolAnswer::ArgumentsTaken { offset: 4 })
+    );
+    let reply = ToolAnswer::Reply {
+        total: 4,
+        offset: 0,
+        data: b"dcba".to_vec(),
+    };
+    assert_eq!(peer.answered().await, (7, reply.clone()));
+    // The reply may be lost on the way: it is said again, and the tool is not called again.
+    drop(peer);
+    let mut peer = run.connection().await;
+    peer.accept().await;
+    let done = serve(peer.next().await);
+    peer.say(done).await;
+    assert_eq!(peer.answered().await, (7, reply));
+    peer.arguments(7, "turn", 3, b"d", true).await;
+    assert_eq!(
+        peer.answered().await,
+        (7, ToolAnswer::ArgumentsTaken { offset: 4 })
+    );
+    peer.tell(7, ToolCall::Gone).await;
+    peer.finished(WireOutcome::Exited { code: 0 }, 0).await;
+    assert_eq!(run.end().await.0, Outcome::Exited { code: 0 });
+    assert_eq!(*turn.0.lock().unwrap(), [b"abcd".to_vec()]);
+}
+
+#[tokio::test]
+async fn what_a_sandbox_says_of_calls_is_not_believed() {
+    let turn = Turn::default();
+    let mut run = run_with(Stdin::None, vec![], start_with_tools(), turn.clone());
+    let mut peer = run.connection().await;
+    peer.accept().await;
+    let mut kinds = Vec::new();
+    // A tool that was not allowed, arguments that are too long, arguments with a gap.
+    peer.arguments(1, "other", 0, b"", true).await;
+    peer.arguments(2, "turn", 0, b"0123456789x", false).await;
+    peer.arguments(3, "turn", 5, b"x", true).await;
+    while kinds.len() < 3 {
+        if let (number, ToolAnswer::Failed { kind, .. }) = peer.answered().await {
+            kinds.push((number, kind));
+        }
+    }
+    kinds.sort_by_key(|(number, _)| *number);
+    assert_eq!(
+        kinds,
+        [
+            (1, ToolFailure::Denied),
+            (2, ToolFailure::TooLong),
+            (3, ToolFailure::Failed)
+        ]
+    );
+    // Calls without end are a breach: the connection is of no more use.
+    for number in 0..20_000 {
+        let piece = ToolCall::Arguments {
+            tool: "turn".into(),
+            offset: 0,
+            data: vec![0; 9],
+            end: false,
+        };
+        let told = Reply::Tool {
+            job: 1,
+            number,
+            told: piece,
+        };
+        if peer.stream.write_all(&frame(&told.encode())).await.is_err() {
+            break;
+        }
+    }
+    drop(peer);
+    let mut peer = run.connection().await;
+    peer.accept().await;
+    peer.finished(WireOutcome::Exited { code: 0 }, 0).await;
+    assert_eq!(run.end().await.0, Outcome::Exited { code: 0 });
+    assert!(turn.0.lock().unwrap().is_empty());
 }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use herm::{
-    caller::{Control, Input, Output},
+    caller::{Caller, Control, Input, NoTools, Output},
     resident::{Binary, Expected, MeetingDirectory, Resident, ReverseDial, Secret, Settings, place},
 };
 use herm_protocol::{
@@ -207,9 +207,14 @@ pub(crate) async fn run(resident: &Resident, text: &str, deadline: Duration) -> 
         ..Start::new(request, command)
     };
     let kept = Kept::default();
+    let caller = Caller {
+        output: kept.clone(),
+        input: Nothing,
+        tools: NoTools,
+    };
     let begun = Instant::now();
     let finished = resident
-        .run("sandbox", start, Stdin::None, kept.clone(), Nothing, &mut Nothing)
+        .run("sandbox", start, Stdin::None, caller, &mut Nothing)
         .await
         .unwrap();
     let stdout = String::from_utf8_lossy(&kept.0.lock().unwrap()).into_owned();

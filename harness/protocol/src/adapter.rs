@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    ByteString, Error,
+    ByteString, Error, ExecTools,
     capture::Recorder,
     condition::{ConditionApplied, ConditionList, ConditionParams},
     exec::{Outcome, RunParams, Stream},
@@ -323,6 +323,8 @@ pub struct Execution {
     pub input: ExecInput,
     /// What the caller wants done to the running command.
     pub control: ExecControl,
+    /// The tools that its code may call; see [`RunParams::rpc`].
+    pub tools: ExecTools,
 }
 
 /// Where a command's output goes. Clones write to the same exec.

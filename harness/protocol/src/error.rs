@@ -37,6 +37,8 @@ pub enum ErrorKind {
     SandboxNotFound,
     /// A deadline inside the backend passed.
     TimedOut,
+    /// A tool of the caller was called and failed; only in answers to `rpc.call`.
+    ToolFailed,
     /// The engine, host or service behind the backend cannot be reached.
     Unavailable,
     /// The backend does not offer this method or option, as its capabilities say.

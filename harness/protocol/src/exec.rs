@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ByteString, sandbox::Variable};
+use crate::{ByteString, rpc::Rpc, sandbox::Variable};
 
 /// Parameters of `exec.run`. The request is answered once: when the command has ended, or, with `detach`, when it was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +52,10 @@ pub struct RunParams {
     /// Milliseconds between `exec.alive` notifications; 5000 when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alive_ms: Option<u64>,
+    /// The tools of its caller that it may call; none when not given. Not with `detach`, where nobody waits who could be
+    /// asked. Needs `rpc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rpc: Option<Rpc>,
 }
 
 impl RunParams {
@@ -72,6 +76,7 @@ impl RunParams {
             capture: None,
             window: None,
             alive_ms: None,
+            rpc: None,
         }
     }
 }

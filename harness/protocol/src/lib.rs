@@ -20,10 +20,12 @@ pub mod ledger;
 pub mod message;
 pub mod method;
 pub mod remove_tree;
+pub mod rpc;
 pub mod sandbox;
 pub mod schema;
 mod server;
 pub mod session;
+mod tools;
 pub mod transcript;
 
 pub use adapter::{Adapter, ExecControl, ExecInput, ExecOutput, Execution, Finished, Interrupt, Progress};
@@ -32,6 +34,7 @@ pub use capture::hexadecimal;
 pub use error::{Error, ErrorKind};
 pub use method::Method;
 pub use server::{serve, serve_stdio};
+pub use tools::ExecTools;
 
 /// The protocol version that this crate speaks.
 pub const VERSION: &str = "herm/1";

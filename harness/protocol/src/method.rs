@@ -15,13 +15,14 @@ use crate::{
     initialize::{InitializeParams, Initialized, Preflight},
     job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::Ledger,
+    rpc::{ToolCallParams, ToolReply, ToolReplyParams},
     sandbox::{
         CloseParams, Closed, Empty, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
     },
     session::SessionRef,
 };
 
-/// A request of the harness with its answer.
+/// A request with its answer.
 pub trait Method {
     /// The name on the wire.
     const NAME: &'static str;
@@ -117,6 +118,8 @@ messages! {
         ListConditions = "condition.list": Empty => ConditionList, "Which conditions can be brought about.";
         ApplyCondition = "condition.apply": ConditionParams => ConditionApplied, "Brings a condition about.";
         ClearCondition = "condition.clear": ConditionParams => Empty, "Undoes a condition.";
+        CallTool = "rpc.call": ToolCallParams => ToolReply, "From the adapter: a command calls a tool.";
+        ReadToolReply = "rpc.read": ToolReplyParams => ToolReply, "From the adapter: more of a tool's reply.";
         TakeLedger = "ledger.snapshot": Empty => Ledger, "What the subject owns.";
     }
     notifications {

@@ -8,7 +8,14 @@ pub const PUBLISHED: &str = include_str!("../schema/herm-1.json");
 
 /// Who sends a message.
 fn sender(name: &str) -> &'static str {
-    let of_adapter = ["exec.started", "exec.output", "exec.alive", "sandbox.progress"];
+    let of_adapter = [
+        "exec.started",
+        "exec.output",
+        "exec.alive",
+        "rpc.call",
+        "rpc.read",
+        "sandbox.progress",
+    ];
     if of_adapter.contains(&name) {
         "adapter"
     } else {

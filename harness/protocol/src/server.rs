@@ -16,7 +16,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
     sync::{
         mpsc::{self, error::TrySendError},
-        oneshot,
+        oneshot, watch,
     },
     task::JoinSet,
 };
@@ -32,6 +32,7 @@ use crate::{
     message::{Message, MessageError, to_value},
     method::{self, Notification as _},
     sandbox::Empty,
+    tools::{ExecTools, Questions},
 };
 
 /// Milliseconds between `exec.alive` notifications when the caller names none.
@@ -66,6 +67,7 @@ pub async fn serve(
         adapter: Arc::new(adapter),
         lines,
         execs: Arc::default(),
+        questions: Arc::default(),
         tasks: JoinSet::new(),
         max: DEFAULT_MAX_MESSAGE_BYTES,
         initialized: false,
@@ -119,6 +121,8 @@ struct Server<A> {
     adapter: Arc<A>,
     lines: mpsc::Sender<Vec<u8>>,
     execs: Execs,
+    /// What the adapter asked of the caller.
+    questions: Arc<Questions>,
     tasks: JoinSet<()>,
     max: usize,
     initialized: bool,
@@ -129,7 +133,7 @@ impl<A: Adapter> Server<A> {
         match Message::parse(line) {
             Ok(Message::Request { id, method, params }) => self.request(id, &method, params).await,
             Ok(Message::Notification { method, params }) => self.notification(&method, params),
-            Ok(Message::Response { .. }) => {}
+            Ok(Message::Response { id, result }) => self.questions.answer(&id, result),
             Err(error) => {
                 let code = match error {
                     MessageError::NotJson(_) => codes::PARSE_ERROR,
@@ -309,6 +313,14 @@ impl<A: Adapter> Server<A> {
             let error = Error::invalid_argument("exec", format!("{exec:?} is running already"));
             return self.answer(id, Err(error));
         }
+        let (over, is_over) = watch::channel(false);
+        let tools = ExecTools::new(
+            (params.sandbox.clone(), exec.clone()),
+            params.rpc.clone().unwrap_or_default(),
+            self.lines.clone(),
+            self.questions.clone(),
+            is_over,
+        );
         let execution = Execution {
             output: ExecOutput(recorder.clone()),
             input: ExecInput {
@@ -316,10 +328,13 @@ impl<A: Adapter> Server<A> {
                 ended: params.stdin != Stdin::Stream,
             },
             control: ExecControl { interrupts: wishes },
+            tools,
         };
         let (adapter, lines, execs) = (self.adapter.clone(), self.lines.clone(), self.execs.clone());
         self.tasks.spawn(async move {
             let result = caught(run_one(&*adapter, params, execution, &recorder, &lines)).await;
+            // Nobody is asked for a command that was answered.
+            over.send_replace(true);
             lock(&execs).remove(&exec);
             let result = result.map(|result| to_value(&result));
             let _ = lines.send(Message::Response { id, result }.to_line()).await;

@@ -51,6 +51,7 @@ impl ManifestAdapter {
         self.needs(params.pty.is_some(), "pty")?;
         self.needs(params.detach, "jobs")?;
         self.needs(params.session.is_some(), "sessions")?;
+        self.needs(params.rpc.is_some(), "rpc")?;
         match &params.command {
             Command::Argv(words) if words.first().is_none_or(ByteString::is_empty) => {
                 return Err(Error::invalid_argument("command.argv", "names no program"));

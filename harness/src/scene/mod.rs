@@ -12,6 +12,7 @@ mod others;
 mod room;
 pub mod shell;
 mod stay;
+pub(crate) mod tools;
 mod worker;
 
 use std::{
@@ -92,6 +93,8 @@ pub(crate) struct Notes {
     pub(crate) session: Option<String>,
     /// What the backend said of itself, or what a call gave, for the next step.
     pub(crate) value: Option<serde_json::Value>,
+    /// The tools that a command was given.
+    pub(crate) tools: Option<Arc<tools::Toolbox>>,
     /// The key of the scenario's sandbox.
     pub(crate) key: Option<String>,
     /// What another caller was answered that opened a key.

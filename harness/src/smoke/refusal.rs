@@ -129,7 +129,7 @@ pub(super) async fn unknown_method(walk: &mut Walk<'_>) {
 }
 
 /// Options of a command, each with its capability.
-fn options() -> [(&'static str, &'static str, Value); 8] {
+fn options() -> [(&'static str, &'static str, Value); 9] {
     [
         ("timeout", "timeout_ms", json!(5000)),
         ("env", "env", json!([{"name": "HERM_SMOKE", "value": "x"}])),
@@ -139,6 +139,7 @@ fn options() -> [(&'static str, &'static str, Value); 8] {
         ("pty", "pty", json!({"rows": 24, "columns": 80})),
         ("jobs", "detach", json!(true)),
         ("sessions", "session", json!("herm-smoke")),
+        ("rpc", "rpc", json!({"allow": ["tool"]})),
     ]
 }
 

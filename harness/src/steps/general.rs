@@ -120,6 +120,7 @@ fn output_in_words(scene: &Scene, what: &str) -> Result<Vec<u8>, Failure> {
         "empty" => Ok(Vec::new()),
         "every byte value, in order" => Ok(all_bytes()),
         "all that was printed"
+        | "that reply"
         | "that input"
         | "that value"
         | "these arguments"

@@ -76,7 +76,7 @@ pub enum Content {
         /// What was answered; the error object when it is an error.
         result: Result<Value, Value>,
     },
-    /// A notification, or a request, which an adapter has no use for yet.
+    /// A notification, or a question of the adapter.
     Call {
         /// Its name.
         method: String,
@@ -259,12 +259,14 @@ fn call(message: &Map<String, Value>, method: &Value, found: &mut Found) -> (Con
         return (Content::Nothing, "a message".into());
     };
     let schema = Schema::published();
-    let known: Vec<&str> = schema.notifications().collect();
-    if message.contains_key("id") {
-        let expected = "a notification, which has no \"id\": an adapter has nothing to ask";
-        found
-            .breaches
-            .push(own("id", "JSON-RPC", expected, "a request".into()));
+    let is_question = schema.questions().any(|name| name == method);
+    let known: Vec<&str> = if is_question {
+        vec![method]
+    } else {
+        schema.notifications().collect()
+    };
+    if let Some(breach) = id_breach(message, is_question) {
+        found.breaches.push(breach);
     }
     note_unknown(message, &["jsonrpc", "id", "method", "params"], found);
     let params = message
@@ -293,6 +295,26 @@ fn call(message: &Map<String, Value>, method: &Value, found: &mut Found) -> (Con
         params,
     };
     (content, method.to_owned())
+}
+
+/// Whether a message has an id that has to have one, and none where it has nothing to ask.
+fn id_breach(message: &Map<String, Value>, is_question: bool) -> Option<Breach> {
+    match (message.get("id"), is_question) {
+        (Some(_), false) => {
+            let expected = "a notification, which has no \"id\": only rpc.call and rpc.read ask";
+            Some(own("id", "JSON-RPC", expected, "a request".into()))
+        }
+        (Some(Value::String(_) | Value::Number(_)), true) | (None, false) => None,
+        (id, true) => {
+            let seen = id.map_or_else(|| "nothing".into(), describe);
+            Some(own(
+                "id",
+                "JSON-RPC",
+                "a number or a string, to be answered by",
+                seen,
+            ))
+        }
+    }
 }
 
 fn version_breach(message: &Map<String, Value>) -> Option<Breach> {

@@ -60,11 +60,20 @@ impl Schema {
 
     /// The names of the notifications that an adapter may send.
     pub fn notifications(&self) -> impl Iterator<Item = &str> {
+        self.of_adapter("notification")
+    }
+
+    /// The names of the requests that an adapter may send.
+    pub fn questions(&self) -> impl Iterator<Item = &str> {
+        self.of_adapter("request")
+    }
+
+    fn of_adapter(&self, kind: &str) -> impl Iterator<Item = &str> {
         let messages = self.document["messages"].as_object();
         messages
             .into_iter()
             .flatten()
-            .filter(|(_, entry)| entry["kind"] == "notification" && entry["from"] == "adapter")
+            .filter(move |(_, entry)| entry["kind"] == kind && entry["from"] == "adapter")
             .map(|(name, _)| name.as_str())
     }
 

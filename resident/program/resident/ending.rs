@@ -91,6 +91,7 @@ impl Resident {
             until,
             quiet: at + QUIET,
         };
+        self.end_calls(id);
         // There is room now for all that the pipes hold.
         self.resume(id);
         for stream in Stream::ALL {
@@ -204,6 +205,10 @@ impl Resident {
             notices: std::mem::take(&mut job.notices),
         });
         job.phase = Phase::Ended(ending.clone());
+        self.end_calls(id);
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
         let waiters = std::mem::take(&mut job.waiters);
         let readers: Vec<_> = job.readers.iter().map(|reader| reader.connection).collect();
         for reader in readers {

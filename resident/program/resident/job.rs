@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::spool::{SLACK, Spool};
+use super::{
+    spool::{SLACK, Spool},
+    tools::Tools,
+};
 use crate::{
     session::Carried,
     supervisor::Force,
@@ -132,6 +135,8 @@ pub(super) struct Job {
     /// Calls that wait for the start, and whether each was the first to ask for it.
     pub(super) starters: Vec<(u64, u32, bool)>,
     pub(super) notices: Vec<String>,
+    /// The tools that its code may call.
+    pub(super) tools: Option<Tools>,
     /// What it carries of its session.
     pub(super) session: Option<Carried>,
     /// How often the kernel had killed for lack of memory before the start.

@@ -1,6 +1,7 @@
 //! The resident: one process, one thread, one loop that waits for everything at once. Nothing in it waits for a client, and
 //! whatever a client can make it hold is bounded.
 
+mod caller;
 mod connection;
 mod ending;
 mod input;
@@ -11,6 +12,7 @@ mod spares;
 mod spool;
 mod start;
 mod token;
+mod tools;
 mod upkeep;
 
 use std::{
@@ -22,7 +24,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub(crate) use tools::ToolDoor;
+
 use crate::memory_limit::KillCounter;
+use caller::Caller;
 use connection::{Come, Connection};
 use job::{Job, Supervisor};
 use token::Token;
@@ -56,6 +61,8 @@ pub(crate) struct Setting {
     pub(crate) listener: Option<UnixListener>,
     /// A directory in which clients make sockets to be dialled.
     pub(crate) dial: Option<PathBuf>,
+    /// Where code calls tools.
+    pub(crate) tools: Option<ToolDoor>,
     /// Its end is that of the resident, too: whoever holds the other end has gone.
     pub(crate) leash: Option<OwnedFd>,
     /// How long it stays when nothing goes on; without, for ever.
@@ -69,6 +76,10 @@ enum Timer {
     Job(u64),
     /// A connection must have proved itself.
     Proof(u64),
+    /// Code that has connected must have said what it calls.
+    Caller(u64),
+    /// Calls of a job are given up whose client did not come back.
+    Alone(u64),
     /// Orphans of a killed supervisor are looked for.
     Orphans,
     /// Nothing has gone on for the whole of the idle time.
@@ -87,6 +98,8 @@ pub(crate) struct Resident {
     welcome: Reply,
     connections: BTreeMap<u64, Connection>,
     last_connection: u64,
+    callers: BTreeMap<u64, Caller>,
+    last_caller: u64,
     jobs: BTreeMap<u64, Job>,
     last_job: u64,
     requests: HashMap<[u8; 16], u64>,
@@ -118,6 +131,10 @@ impl Resident {
         if let Some(listener) = &setting.listener {
             listener.set_nonblocking(true)?;
             epoll.add(listener, Token::Listener.number(), Interest::READ)?;
+        }
+        if let Some(door) = &setting.tools {
+            door.listener.set_nonblocking(true)?;
+            epoll.add(&door.listener, Token::Tools.number(), Interest::READ)?;
         }
         if let Some(leash) = &setting.leash {
             epoll.add(leash, Token::Leash.number(), Interest::READ)?;
@@ -154,6 +171,8 @@ impl Resident {
             welcome: Reply::Welcome(Box::new(welcome)),
             connections: BTreeMap::new(),
             last_connection: 0,
+            callers: BTreeMap::new(),
+            last_caller: 0,
             jobs: BTreeMap::new(),
             last_job: 0,
             requests: HashMap::new(),
@@ -230,6 +249,8 @@ impl Resident {
             Some(Token::Supervisor(job)) => self.hear_supervisor(job),
             Some(Token::Output(job, stream)) => self.read_output(job, stream),
             Some(Token::Input(job)) => self.feed(job),
+            Some(Token::Tools) => self.accept_callers(),
+            Some(Token::Caller(id)) => self.read_caller(id),
         }
     }
 
@@ -320,6 +341,7 @@ impl Resident {
             return;
         };
         self.epoll.remove(connection.socket());
+        self.lose_server(id);
         let jobs: Vec<_> = self.jobs.keys().copied().collect();
         for job in jobs {
             let Some(found) = self.jobs.get_mut(&job) else {
@@ -346,6 +368,7 @@ impl Resident {
 
     /// Sends everything that waits, as far as clients take it.
     fn flush(&mut self) {
+        self.send_arguments();
         let ids: Vec<_> = self.connections.keys().copied().collect();
         for id in ids {
             let mut goes_on = true;

@@ -27,6 +27,7 @@ impl Resident {
                 eof,
             } => self.take_input(connection, job, offset, &data, eof),
             Request::Credit { job, bytes } => self.credit(connection, job, bytes),
+            Request::Tool { job, number, answer } => self.answer_tool(connection, job, number, answer),
             Request::Ping { call } => self.send(connection, &Reply::Pong { call }),
             Request::Shutdown { call } => {
                 self.begin_shutdown(Some((connection, call)));
@@ -70,6 +71,9 @@ impl Resident {
                 from,
                 most,
             } => (call, self.read(connection, call, job, (stream, from, most))),
+            Request::ServeTools { call, job, request } => {
+                (call, self.serve_tools(connection, call, job, request))
+            }
             Request::Forget { call, job } => (call, self.forget(connection, call, job)),
             _ => return,
         };
@@ -78,7 +82,7 @@ impl Resident {
         }
     }
 
-    fn known(&self, id: u64) -> Result<&super::Job, Refusal> {
+    pub(super) fn known(&self, id: u64) -> Result<&super::Job, Refusal> {
         self.jobs
             .get(&id)
             .filter(|job| !job.forgotten)

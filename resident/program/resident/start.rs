@@ -56,15 +56,20 @@ struct Ends {
 impl Resident {
     pub(super) fn start(&mut self, connection: u64, call: u32, mut start: Box<Start>) {
         if let Some(job) = self.requests.get(&start.request).copied() {
-            return self.start_again(connection, call, job, start.attach);
+            return self.start_again(connection, call, job, &start);
         }
         if let Err(error) = self.check(&start) {
             return self.send(connection, &Reply::Error { call, error });
         }
+        let tools = match self.admit_tools(connection, &mut start) {
+            Ok(tools) => tools,
+            Err(error) => return self.send(connection, &Reply::Error { call, error }),
+        };
         self.last_job += 1;
         let id = self.last_job;
         let now = Instant::now();
         let mut job = new_job(id, &start, now);
+        job.tools = tools;
         job.kills_before = self.kills.as_ref().and_then(super::KillCounter::read);
         job.starters.push((connection, call, true));
         self.requests.insert(job.request, id);
@@ -95,15 +100,18 @@ impl Resident {
     }
 
     /// The same request as before: the same job, from its beginning.
-    fn start_again(&mut self, connection: u64, call: u32, job: u64, attach: Option<u64>) {
+    fn start_again(&mut self, connection: u64, call: u32, job: u64, start: &Start) {
         if let Some(found) = self.jobs.get_mut(&job) {
             found.starters.push((connection, call, false));
             let is_starting = matches!(found.phase, Phase::Starting);
             if !is_starting {
                 self.tell_started(job);
             }
-            if let Some(credit) = attach {
+            if let Some(credit) = start.attach {
                 self.attach(connection, job, [0; 2], credit);
+            }
+            if start.tools.is_some() {
+                self.serve_again(connection, job);
             }
         }
     }
@@ -340,6 +348,7 @@ fn new_job(id: u64, start: &Start, now: Instant) -> Job {
         waiters: Vec::new(),
         starters: Vec::new(),
         notices: Vec::new(),
+        tools: None,
         session: None,
         kills_before: None,
         force: None,

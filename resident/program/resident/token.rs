@@ -12,6 +12,8 @@ pub(super) enum Token {
     Output(u64, Stream),
     Input(u64),
     Leash,
+    Tools,
+    Caller(u64),
 }
 
 /// The kind is in the highest byte. Numbers of jobs and connections begin at 1 and stay far below that.
@@ -29,6 +31,8 @@ impl Token {
             Self::Output(job, Stream::Stderr) => (6, job),
             Self::Input(job) => (7, job),
             Self::Leash => (8, 0),
+            Self::Tools => (9, 0),
+            Self::Caller(id) => (10, id),
         };
         kind << SHIFT | id
     }
@@ -45,6 +49,8 @@ impl Token {
             6 => Self::Output(id, Stream::Stderr),
             7 => Self::Input(id),
             8 => Self::Leash,
+            9 => Self::Tools,
+            10 => Self::Caller(id),
             _ => return None,
         })
     }
@@ -66,6 +72,8 @@ mod tests {
             Token::Output(1 << 40, Stream::Stderr),
             Token::Input(5),
             Token::Leash,
+            Token::Tools,
+            Token::Caller(6),
         ] {
             assert_eq!(Token::from_number(token.number()), Some(token));
         }

@@ -48,6 +48,8 @@ impl Resident {
                         connection.refuse(ErrorKind::Unauthenticated, "no proof has come in time".into());
                     }
                 }
+                Timer::Caller(id) => self.expect_line(id),
+                Timer::Alone(id) => self.give_up_calls(id),
                 Timer::Orphans => self.kill_orphans(),
                 Timer::Idle => {
                     let end = self.idle_since.and_then(|since| self.idle_end(since));

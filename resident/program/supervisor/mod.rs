@@ -21,7 +21,7 @@ use std::{
 pub(crate) use launch::{Ground, find_bash, write_private};
 pub(crate) use report::{Failure, Force, Order, Report};
 pub(crate) use spare::hand_over;
-pub(crate) use tree::{children, descendants};
+pub(crate) use tree::{children, descendants, parent};
 
 use report::Heard;
 use spare::stand_by;

@@ -73,18 +73,18 @@ fn parents() -> Vec<(i32, i32)> {
     entries
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // The name, in parentheses, may contain anything; state and parent follow it.
-            let parent = stat
-                .rsplit_once(')')?
-                .1
-                .split_ascii_whitespace()
-                .nth(1)?
-                .parse()
-                .ok()?;
-            Some((pid, parent))
+            Some((pid, parent(pid)?))
         })
         .collect()
+}
+
+/// The parent of a process that is there.
+pub(crate) fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may contain anything, also what is no text; state and parent follow it.
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let fields = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
+    fields.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// What is known of the children of this process.

@@ -23,7 +23,9 @@ pub(crate) use process::{
     set_dumpable, set_name, set_umask, subreaper,
 };
 pub(crate) use signal::{Signals, number};
-pub(crate) use socket::{connect, directory_watch, large_buffer, message_pair, peer_user, random};
+pub(crate) use socket::{
+    connect, directory_watch, large_buffer, message_pair, peer_process, peer_user, random,
+};
 pub(crate) use spawn::spawn;
 
 /// Flags of `open` that the standard library does not name. Two of them are not the same everywhere.

@@ -60,6 +60,15 @@ pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
 
 /// The user of the process at the other end of a Unix socket, as the system knows it.
 pub(crate) fn peer_user(socket: impl AsFd) -> io::Result<u32> {
+    peer(socket).map(|credentials| credentials.uid)
+}
+
+/// The process at the other end of a Unix socket when it connected, as the system knows it.
+pub(crate) fn peer_process(socket: impl AsFd) -> io::Result<i32> {
+    peer(socket).map(|credentials| credentials.pid)
+}
+
+fn peer(socket: impl AsFd) -> io::Result<c::Credentials> {
     let mut credentials = c::Credentials::default();
     let mut length = length_of::<c::Credentials>();
     let value = (&raw mut credentials).cast();
@@ -73,7 +82,7 @@ pub(crate) fn peer_user(socket: impl AsFd) -> io::Result<u32> {
             &raw mut length,
         )
     })?;
-    Ok(credentials.uid)
+    Ok(credentials)
 }
 
 /// Lets more bytes be under way on a socket; where that is refused it stays as it is.

@@ -22,6 +22,7 @@
 //!    Output, then [`Reply::Finished`]. The same request id sent again, on whatever connection, is answered with the same job.
 //! 4. *After a lost connection*, the next client says [`Request::Attach`] with the offset that it has of each stream.
 //!    Every byte still held is sent from there, and what is not is told as [`Reply::Gap`].
+//!    [`Request::ServeTools`] has the calls to tools that are open told again.
 //! 5. [`Request::Forget`], once the outcome has arrived where it belongs.
 //!
 //! # Flow
@@ -42,6 +43,7 @@ mod request;
 mod sha256;
 mod start;
 pub mod text;
+mod tool;
 
 pub use base64::{decode as decode_base64, encode as encode_base64};
 pub use bytes::DecodeError;
@@ -52,9 +54,12 @@ pub use reply::{Data, ErrorKind, Refusal, Reply, Welcome, output_start};
 pub use request::Request;
 pub use sha256::{Sha256, sha256};
 pub use start::{Command, Session, SpoolFull, Start, StateKept, Stdin};
+pub use tool::{
+    MAX_TOOL_DATA, MAX_TOOL_MESSAGE, MAX_TOOL_NAME, ToolAnswer, ToolCall, ToolFailure, ToolsAllowed,
+};
 
 /// The version of this protocol.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The most bytes of output, input or text that one message carries.
 pub const MAX_DATA: usize = 1024 * 1024;

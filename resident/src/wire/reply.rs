@@ -1,7 +1,7 @@
 //! Messages from the resident to a client.
 
 use super::{
-    Ending, JobRecord, MAX_DATA, Stream,
+    Ending, JobRecord, MAX_DATA, Stream, ToolCall,
     bytes::{DecodeError, Reader, Writer},
     proof::{MAC, NONCE},
 };
@@ -105,6 +105,15 @@ pub enum Reply {
     Pong {
         /// The number of the call.
         call: u32,
+    },
+    /// Tells the client that serves them of a call to a tool.
+    Tool {
+        /// Which job.
+        job: u64,
+        /// The number of its call.
+        number: u64,
+        /// What.
+        told: ToolCall,
     },
 }
 
@@ -271,6 +280,10 @@ impl Reply {
                 w = Writer::tagged(12);
                 w.u32(*call);
             }
+            Self::Tool { job, number, told } => {
+                w = Writer::tagged(13);
+                told.write(w.u64(*job).u64(*number));
+            }
         }
         w.0
     }
@@ -334,6 +347,11 @@ impl Reply {
                 error: Refusal::read(r)?,
             },
             12 => Self::Pong { call: r.u32()? },
+            13 => Self::Tool {
+                job: r.u64()?,
+                number: r.u64()?,
+                told: ToolCall::read(r)?,
+            },
             other => return Err(DecodeError::Unknown(other)),
         };
         r.end()?;

@@ -1,7 +1,7 @@
 //! Messages from a client to the resident.
 
 use super::{
-    MAX_DATA, Start, Stream,
+    MAX_DATA, Start, Stream, ToolAnswer,
     bytes::{DecodeError, Reader, Writer},
     proof::{MAC, NONCE},
 };
@@ -134,6 +134,25 @@ pub enum Request {
         /// The number of the call.
         call: u32,
     },
+    /// Has this connection answer the calls to tools that a job makes: after a lost one, from the client that started the
+    /// job, which has to know its request. Answered by `Done`; then the calls that are open are told again.
+    ServeTools {
+        /// The number of the call.
+        call: u32,
+        /// Which job.
+        job: u64,
+        /// The request that started it.
+        request: [u8; 16],
+    },
+    /// Says something about a call to a tool. About one that is over, `Gone` is told again.
+    Tool {
+        /// Which job.
+        job: u64,
+        /// The number of its call.
+        number: u64,
+        /// What.
+        answer: ToolAnswer,
+    },
     /// Ends everything that runs, then the resident itself. Answered by `Done` when nothing is left.
     Shutdown {
         /// The number of the call.
@@ -218,6 +237,14 @@ impl Request {
             Self::Shutdown { call } => {
                 w = Writer::tagged(16);
                 w.u32(*call);
+            }
+            Self::ServeTools { call, job, request } => {
+                w = of_job(17, *call, *job);
+                w.fixed(request);
+            }
+            Self::Tool { job, number, answer } => {
+                w = Writer::tagged(18);
+                answer.write(w.u64(*job).u64(*number));
             }
         }
         w.0
@@ -306,6 +333,16 @@ impl Request {
             },
             15 => Self::Ping { call: r.u32()? },
             16 => Self::Shutdown { call: r.u32()? },
+            17 => Self::ServeTools {
+                call: r.u32()?,
+                job: r.u64()?,
+                request: r.fixed()?,
+            },
+            18 => Self::Tool {
+                job: r.u64()?,
+                number: r.u64()?,
+                answer: ToolAnswer::read(r)?,
+            },
             other => return Err(DecodeError::Unknown(other)),
         };
         r.end()?;

@@ -1,7 +1,7 @@
 //! What a client asks for when it starts a command.
 
 use super::{
-    DEFAULT_SPOOL, MAX_REQUEST,
+    DEFAULT_SPOOL, MAX_REQUEST, ToolsAllowed,
     bytes::{DecodeError, Reader, Writer},
 };
 
@@ -41,6 +41,8 @@ pub struct Start {
     pub umask: Option<u32>,
     /// Whether the outcome stays until it is forgotten. Otherwise the resident may drop it when it needs the room.
     pub keep: bool,
+    /// The tools of the client that its code may call. The client has to be attached.
+    pub tools: Option<ToolsAllowed>,
 }
 
 /// What is run.
@@ -122,6 +124,7 @@ impl Start {
             session: None,
             umask: None,
             keep: false,
+            tools: None,
         }
     }
 
@@ -148,6 +151,7 @@ impl Start {
             writer.u32(*umask);
         });
         writer.flag(self.keep);
+        writer.option(self.tools.as_ref(), |writer, tools| tools.write(writer));
     }
 
     pub(super) fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
@@ -173,6 +177,7 @@ impl Start {
             session: reader.option(Session::read)?,
             umask: reader.option(Reader::u32)?,
             keep: reader.flag()?,
+            tools: reader.option(ToolsAllowed::read)?,
         })
     }
 }

@@ -79,6 +79,11 @@ impl Random {
             }),
             umask: self.flag().then(|| self.call()),
             keep: self.flag(),
+            tools: self.flag().then(|| ToolsAllowed {
+                names: (0..self.below(4)).map(|_| self.text()).collect(),
+                max_calls: self.next(),
+                max_bytes: self.next(),
+            }),
             ..Start::new(self.array(), command)
         }
     }
@@ -138,7 +143,45 @@ impl Random {
                 name: self.text(),
             },
             14 => Request::Ping { call },
+            15 => Request::ServeTools {
+                call,
+                job,
+                request: self.array(),
+            },
+            16 => Request::Tool {
+                job,
+                number: self.next(),
+                answer: self.tool_answer(),
+            },
             _ => Request::Shutdown { call },
+        }
+    }
+
+    fn tool_answer(&mut self) -> ToolAnswer {
+        match self.below(3) {
+            0 => ToolAnswer::ArgumentsTaken { offset: self.next() },
+            1 => ToolAnswer::Reply {
+                total: self.next(),
+                offset: self.next(),
+                data: self.bytes(300),
+            },
+            _ => ToolAnswer::Failed {
+                kind: ToolFailure::ALL[self.below(4)],
+                message: self.text(),
+            },
+        }
+    }
+
+    fn tool_call(&mut self) -> ToolCall {
+        match self.below(3) {
+            0 => ToolCall::Arguments {
+                tool: self.text(),
+                offset: self.next(),
+                data: self.bytes(300),
+                end: self.flag(),
+            },
+            1 => ToolCall::ReplyTaken { offset: self.next() },
+            _ => ToolCall::Gone,
         }
     }
 
@@ -256,13 +299,18 @@ impl Random {
                     message: self.text(),
                 },
             },
+            11 => Reply::Tool {
+                job,
+                number: self.next(),
+                told: self.tool_call(),
+            },
             _ => Reply::Pong { call },
         }
     }
 }
 
-const REQUESTS: usize = 16;
-const REPLIES: usize = 12;
+const REQUESTS: usize = 18;
+const REPLIES: usize = 13;
 
 #[test]
 fn every_request_returns_as_it_was() {
@@ -520,6 +568,35 @@ fn a_line_without_end_is_not_held() {
     let (lines, _) = Sender::default().send(&vec![7; PIECE]);
     let came = receiver.receive(format!("\n{lines}").as_bytes());
     assert_eq!(came.bytes, vec![7; PIECE]);
+}
+
+#[test]
+fn what_goes_beyond_the_bounds_of_a_call_is_no_message() {
+    let call = |tool: String, length: usize| Reply::Tool {
+        job: 1,
+        number: 2,
+        told: ToolCall::Arguments {
+            tool,
+            offset: 0,
+            data: vec![7; length],
+            end: true,
+        },
+    };
+    assert!(Reply::decode(&call("t".repeat(MAX_TOOL_NAME), MAX_TOOL_DATA).encode()).is_ok());
+    for wrong in [
+        call("t".repeat(MAX_TOOL_NAME + 1), 0),
+        call("t".into(), MAX_TOOL_DATA + 1),
+    ] {
+        assert_eq!(Reply::decode(&wrong.encode()), Err(DecodeError::TooLong));
+    }
+    let long = "é".repeat(MAX_TOOL_MESSAGE);
+    let cut = ToolAnswer::failed(ToolFailure::Failed, &long);
+    let request = Request::Tool {
+        job: 1,
+        number: 2,
+        answer: cut,
+    };
+    assert_eq!(Request::decode(&request.encode()), Ok(request));
 }
 
 /// What the fuzzer begins with: `HERM_SEEDS=fuzz/corpus cargo test --lib -- --ignored seeds`.

@@ -33,7 +33,7 @@ use super::{
     residence::Residence, resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell,
 };
 use crate::{
-    caller::{Control, Input, Output},
+    caller::{Caller, Control, Input, Output, Tools},
     files,
     resident::{Binary, info},
 };
@@ -145,16 +145,16 @@ impl LocalBackend {
     pub async fn execute(
         &self,
         params: RunParams,
-        output: impl Output,
-        input: impl Input,
+        caller: Caller<impl Output, impl Input, impl Tools>,
         mut control: impl Control,
     ) -> Result<Finished, Error> {
         check::command(&params, self.0.mode)?;
         let sandbox = self.sandbox(&params.sandbox)?;
         if let Some(residence) = sandbox.residence() {
             let ground = self.0.ground.clone();
-            return resident_run::run(&sandbox, residence, ground, params, output, input, &mut control).await;
+            return resident_run::run(&sandbox, residence, ground, params, caller, &mut control).await;
         }
+        let Caller { output, input, .. } = caller;
         run::run(&sandbox, self.0.ground.clone(), params, output, input, control).await
     }
 
@@ -287,8 +287,10 @@ impl Adapter for LocalBackend {
             output,
             input,
             control,
+            tools,
         } = execution;
-        self.execute(params, output, input, control).await
+        let caller = Caller { output, input, tools };
+        self.execute(params, caller, control).await
     }
 
     async fn list(&self) -> Result<SandboxList, Error> {
@@ -308,11 +310,8 @@ impl Adapter for LocalBackend {
         let sandbox = match self.sandbox(&params.sandbox) {
             Ok(sandbox) => sandbox,
             Err(error) => {
-                let kept = self.kept().await?.into_iter();
-                return kept
-                    .filter(|kept| kept.sandbox == params.sandbox)
-                    .next_back()
-                    .ok_or(error);
+                let mut kept = self.kept().await?.into_iter();
+                return kept.rfind(|kept| kept.sandbox == params.sandbox).ok_or(error);
             }
         };
         blocking(&params.sandbox, move || {

@@ -3,6 +3,7 @@
 use herm_protocol::{
     ByteString, Error,
     exec::{Command, RunParams},
+    rpc::{Rpc, is_name},
     sandbox::{Network, SandboxSpec, Variable},
 };
 
@@ -28,6 +29,12 @@ pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
     if params.detach && mode == Mode::Native {
         return Err(Error::unsupported("detach"));
     }
+    if let Some(rpc) = &params.rpc {
+        if mode == Mode::Native {
+            return Err(Error::unsupported("rpc"));
+        }
+        tools(rpc, params.detach)?;
+    }
     if let Some(name) = &params.session {
         session(name, mode)?;
         if let Command::Argv(_) = params.command {
@@ -44,6 +51,27 @@ pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
         path("cwd", cwd)?;
     }
     variables("env", &params.env)
+}
+
+/// The most tools that one command may call.
+const MOST_TOOLS: usize = 1024;
+
+fn tools(rpc: &Rpc, detach: bool) -> Result<(), Error> {
+    if detach {
+        let problem = "cannot go with detach: nobody waits for a job who could be asked";
+        return Err(Error::invalid_argument("rpc", problem));
+    }
+    if rpc.allow.len() > MOST_TOOLS {
+        let problem = format!("names {} tools, and {MOST_TOOLS} is the most", rpc.allow.len());
+        return Err(Error::invalid_argument("rpc.allow", problem));
+    }
+    for (index, name) in rpc.allow.iter().enumerate() {
+        if !is_name(name) {
+            let problem = "is no name of a tool: letters, digits, \".\", \"_\" and \"-\", at most 128";
+            return Err(Error::invalid_argument(format!("rpc.allow[{index}]"), problem));
+        }
+    }
+    Ok(())
 }
 
 /// Checks the name of a session.
@@ -219,6 +247,20 @@ mod tests {
             });
             assert_eq!(refused, (ErrorKind::InvalidArgument, field.to_owned()));
         }
+        let refusal_of_tools = |rpc: Rpc, detach| {
+            let mut params = RunParams::new("s", "e", Command::Shell("true".into()));
+            (params.rpc, params.detach) = (Some(rpc), detach);
+            command(&params, Mode::Resident)
+                .unwrap_err()
+                .data
+                .resource
+                .unwrap()
+        };
+        assert_eq!(
+            refusal_of_tools(Rpc::allowing(["a", "b c"]), false),
+            "rpc.allow[1]"
+        );
+        assert_eq!(refusal_of_tools(Rpc::allowing(["a"]), true), "rpc");
         for cwd in ["", "/a\0"] {
             let refused = refusal(|params| params.cwd = Some(cwd.into()));
             assert_eq!(refused, (ErrorKind::InvalidArgument, "cwd".to_owned()));

@@ -36,6 +36,7 @@ const OF_RESIDENT: &[&str] = &[
     "jobs",
     "persist_files",
     "persist_processes",
+    "rpc",
     "sessions",
     "survive_client",
 ];

@@ -6,7 +6,9 @@ use herm_protocol::{
     ByteString, Error, ErrorKind, Finished,
     exec::{Command, Outcome, RunParams, Stdin},
 };
-use herm_resident::wire::{Command as WireCommand, Session, Start, StateKept, Stdin as WireStdin};
+use herm_resident::wire::{
+    Command as WireCommand, Session, Start, StateKept, Stdin as WireStdin, ToolsAllowed,
+};
 
 use super::{
     Streams, environment,
@@ -14,7 +16,7 @@ use super::{
     run::{GRACE, Ground, logical},
     sandbox::Sandbox,
 };
-use crate::caller::{Control, Input, Output};
+use crate::caller::{Caller, Control, Input, Output, Tools};
 
 /// Input of this size at most goes with a job, which nobody feeds later.
 const JOB_INPUT: usize = 8 * 1024 * 1024;
@@ -28,8 +30,7 @@ pub(super) async fn run(
     residence: &Residence,
     ground: Ground,
     mut params: RunParams,
-    output: impl Output,
-    input: impl Input,
+    caller: Caller<impl Output, impl Input, impl Tools>,
     control: &mut impl Control,
 ) -> Result<Finished, Error> {
     let _admission = sandbox.admit()?;
@@ -38,7 +39,7 @@ pub(super) async fn run(
     let start = start_of(sandbox, ground, params)?;
     let finished = residence
         .resident
-        .run(&sandbox.id, start, stdin, output, input, control)
+        .run(&sandbox.id, start, stdin, caller, control)
         .await?;
     if finished.outcome == Outcome::SandboxLost {
         residence.traces.vanish().await;
@@ -147,6 +148,11 @@ fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Star
             .into_iter()
             .map(|(name, value)| (name.into_vec(), value.into_vec()))
             .collect(),
+        tools: params.rpc.map(|rpc| ToolsAllowed {
+            max_calls: rpc.max_calls.unwrap_or(u64::MAX),
+            max_bytes: rpc.bytes(),
+            names: rpc.allow,
+        }),
         deadline_ms: params.timeout_ms.unwrap_or(0),
         umask: ground.umask,
         merged: ground.streams == Streams::Merged,

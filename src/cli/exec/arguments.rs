@@ -13,6 +13,7 @@ use clap::{
 };
 use herm_protocol::{exec::Command, sandbox::Variable};
 
+use super::tools::Tool;
 use crate::cli::configured::BackendArguments;
 
 /// Run one command through the executor.
@@ -52,6 +53,10 @@ pub(in crate::cli) struct Arguments {
     /// A variable that it sees; can be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(variable))]
     pub(super) env: Vec<Variable>,
+    /// A tool that the command may call as `"$HERM_RPC" call NAME`: PROGRAM runs outside the sandbox, with the arguments on
+    /// its standard input, and what it prints is the reply; can be given several times
+    #[arg(long, value_name = "NAME=PROGRAM", value_parser = Tool::parse, conflicts_with = "detach")]
+    pub(super) rpc: Vec<Tool>,
     /// The deadline: a number with ms, s, m or h; 0s is none [default: terminal.timeout of the configuration, 180s when
     /// nobody says; none with --detach]
     #[arg(long, value_name = "TIME", value_parser = duration)]

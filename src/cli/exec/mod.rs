@@ -6,6 +6,7 @@ mod origins;
 mod orphans;
 mod record;
 mod result;
+mod tools;
 
 use std::{
     io::IsTerminal as _,
@@ -17,7 +18,11 @@ use std::{
     },
 };
 
-use herm::{backend::Backend, caller::Output, config::Config};
+use herm::{
+    backend::Backend,
+    caller::{Caller, Output},
+    config::Config,
+};
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
     Error, ErrorKind, Finished, Interrupt,
@@ -33,6 +38,7 @@ use self::{
     origins::Origins,
     record::Record,
     result::{Ended, exit_code, print_json, unwritten},
+    tools::Programs,
 };
 use super::{Refusal, fail, kept::refused, list::print, runtime::block_on, signals::EndSignals};
 
@@ -157,10 +163,14 @@ async fn run_in(
     if !std::io::stdin().is_terminal() {
         params.stdin = Stdin::Stream;
     }
-    let mut finished = place
-        .backend
-        .execute(params, output, OwnStdin::default(), wishes)
-        .await?;
+    let programs = Programs::new(&arguments.rpc);
+    params.rpc = programs.allowed();
+    let caller = Caller {
+        output,
+        input: OwnStdin::default(),
+        tools: programs,
+    };
+    let mut finished = place.backend.execute(params, caller, wishes).await?;
     Origins::of(&arguments, &place.config).name_directory(&mut finished.outcome);
     Ok(finished)
 }

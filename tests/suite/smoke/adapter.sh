@@ -37,7 +37,7 @@ while IFS= read -r line; do
     *'"method":"sandbox.close"'*smoke-nobody*) answer '{"existed":false}' ;;
     *'"method":"sandbox.close"'*) if $closed; then answer '{"existed":false}'; else answer '{"existed":true}'; fi; closed=true ;;
     *'"method":"exec.run"'*smoke-nobody*) refuse -32000 sandbox_not_found 'no sandbox herm-smoke-nobody' ;;
-    *'"timeout_ms"'* | *'"env"'* | *'"cwd"'* | *'"mode":"bytes"'* | *'"user"'* | *'"pty"'* | *'"detach"'*) refuse -32601 unsupported ;;
+    *'"timeout_ms"'* | *'"env"'* | *'"cwd"'* | *'"mode":"bytes"'* | *'"user"'* | *'"pty"'* | *'"detach"'* | *'"rpc"'*) refuse -32601 unsupported ;;
     *'"method":"exec.run"'*) if $closed; then refuse -32000 sandbox_not_found 'no sandbox box'; else begin; command & fi ;;
     *) refuse -32601 unsupported ;;
     esac

@@ -18,8 +18,9 @@ use tokio::{
 };
 
 use super::{
-    AdapterProcess, CallError, Exec, Fault, Launch, Stopped,
+    AdapterProcess, CallError, Exec, Fault, HostTools, Launch, Stopped, Uninvited,
     exec::ExecEvents,
+    host::Host,
     inbox::{Answer, ExecEntry, QUOTED, Shared, read},
     process::shorten,
 };
@@ -49,7 +50,6 @@ impl Default for ClientOptions {
 /// A connection to an adapter.
 pub struct Client {
     shared: Arc<Shared>,
-    lines: mpsc::UnboundedSender<Vec<u8>>,
     tasks: [JoinHandle<()>; 2],
     process: tokio::sync::Mutex<Option<AdapterProcess>>,
 }
@@ -85,20 +85,20 @@ impl Client {
         options: ClientOptions,
         transcript: Arc<dyn Transcript>,
     ) -> Self {
+        let (lines, queue) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             state: Mutex::default(),
             next_id: AtomicU64::new(1),
+            lines,
             changed: Notify::new(),
             transcript,
         });
-        let (lines, queue) = mpsc::unbounded_channel();
         let tasks = [
             tokio::spawn(write(queue, writer, shared.clone())),
             tokio::spawn(read(reader, options.max_message_bytes, shared.clone())),
         ];
         Self {
             shared,
-            lines,
             tasks,
             process: tokio::sync::Mutex::new(process),
         }
@@ -149,7 +149,21 @@ impl Client {
         name: &str,
         params: &Value,
     ) -> Result<(u64, oneshot::Receiver<Answer>), CallError> {
-        let id = self.shared.next_id.fetch_add(1, Ordering::SeqCst);
+        let id = self.next_id();
+        let answer = self.send_numbered(id, name, params)?;
+        Ok((id, answer))
+    }
+
+    fn next_id(&self) -> u64 {
+        self.shared.next_id.fetch_add(1, Ordering::SeqCst)
+    }
+
+    fn send_numbered(
+        &self,
+        id: u64,
+        name: &str,
+        params: &Value,
+    ) -> Result<oneshot::Receiver<Answer>, CallError> {
         let (sender, answer) = oneshot::channel();
         {
             let mut state = self.shared.lock();
@@ -159,7 +173,7 @@ impl Client {
             state.pending.insert(id, sender);
         }
         self.send_line(Message::request(id, name, params).to_line());
-        Ok((id, answer))
+        Ok(answer)
     }
 
     pub(super) async fn wait_for(
@@ -207,16 +221,37 @@ impl Client {
     /// # Errors
     /// [`CallError::Fault`] when the connection is broken already.
     pub fn run(self: &Arc<Self>, params: &RunParams) -> Result<Exec, CallError> {
+        self.run_hosted(params, None)
+    }
+
+    /// Starts a command whose calls of the tools that `params.rpc` allows are answered by `tools`. They are ended when the
+    /// command was answered.
+    ///
+    /// # Errors
+    /// As [`Client::run`].
+    pub fn run_with_tools(
+        self: &Arc<Self>,
+        params: &RunParams,
+        tools: Arc<dyn HostTools>,
+    ) -> Result<Exec, CallError> {
+        let rpc = params.rpc.clone().unwrap_or_default();
+        self.run_hosted(params, Some(Host::new(tools, rpc)))
+    }
+
+    fn run_hosted(self: &Arc<Self>, params: &RunParams, host: Option<Arc<Host>>) -> Result<Exec, CallError> {
+        let id = self.next_id();
         let (events, received) = mpsc::unbounded_channel();
         self.shared.lock().execs.insert(
             params.exec.clone(),
             ExecEntry {
                 events,
                 credit: params.window,
+                request: id,
+                host,
             },
         );
         let sent = Instant::now();
-        let (id, answer) = self.send_request(method::Run::NAME, &crate::message::to_value(params))?;
+        let answer = self.send_numbered(id, method::Run::NAME, &crate::message::to_value(params))?;
         let events = ExecEvents {
             received,
             answer: answer.fuse(),
@@ -242,7 +277,7 @@ impl Client {
     /// Sends any line, well formed or not; the newline is the caller's.
     pub fn send_line(&self, line: Vec<u8>) {
         // The writer has ended only after a fault, which the next call tells.
-        let _ = self.lines.send(line);
+        let _ = self.shared.lines.send(line);
     }
 
     /// Waits for an error without an id, the answer to a line that could not be read.
@@ -273,6 +308,12 @@ impl Client {
                 within: deadline,
             }),
         }
+    }
+
+    /// Calls that the adapter made and that nothing has allowed, in the order in which they came.
+    #[must_use]
+    pub fn uninvited(&self) -> Vec<Uninvited> {
+        self.shared.lock().uninvited.clone()
     }
 
     /// How the connection is broken, if it is.

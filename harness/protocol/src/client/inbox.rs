@@ -15,7 +15,7 @@ use tokio::{
     sync::{Notify, mpsc, oneshot},
 };
 
-use super::{CallError, Fault, exec::ExecEvent, process::shorten};
+use super::{CallError, Fault, Uninvited, exec::ExecEvent, host::Host, process::shorten};
 use crate::{
     Error,
     codec::{Line, Overflow, read_line},
@@ -38,6 +38,10 @@ pub(super) struct ExecEntry {
     pub(super) events: mpsc::UnboundedSender<ExecEvent>,
     /// Bytes that may still be sent; `None` without a window.
     pub(super) credit: Option<u64>,
+    /// The request that started it.
+    pub(super) request: u64,
+    /// Who answers the calls that it makes; nobody when it was allowed none, or has ended.
+    pub(super) host: Option<Arc<Host>>,
 }
 
 #[derive(Default)]
@@ -49,6 +53,7 @@ pub(super) struct State {
     pub(super) fault: Option<Fault>,
     pub(super) unaddressed: Vec<Error>,
     pub(super) stray: u32,
+    pub(super) uninvited: Vec<Uninvited>,
     /// No more requests are wanted; the end of the stream is no crash.
     pub(super) stopping: bool,
 }
@@ -56,6 +61,8 @@ pub(super) struct State {
 pub(super) struct Shared {
     pub(super) state: Mutex<State>,
     pub(super) next_id: AtomicU64,
+    /// Lines that go to the adapter.
+    pub(super) lines: mpsc::UnboundedSender<Vec<u8>>,
     pub(super) changed: Notify,
     pub(super) transcript: Arc<dyn Transcript>,
 }
@@ -112,7 +119,7 @@ impl Shared {
         self.changed.notify_waiters();
     }
 
-    fn receive(&self, line: &[u8]) -> Result<(), Fault> {
+    fn receive(self: &Arc<Self>, line: &[u8]) -> Result<(), Fault> {
         let quoted = || shorten(line, QUOTED);
         match Message::parse(line) {
             Ok(Message::Response {
@@ -131,11 +138,13 @@ impl Shared {
                         line: quoted(),
                     })?
             }
-            // Nothing that an adapter may ask of the harness exists without a capability that would allow it.
-            Ok(Message::Request { method, .. }) => Err(Fault::Nonsense {
-                problem: format!("a request ({method}) of the adapter"),
-                line: quoted(),
-            }),
+            Ok(Message::Request { id, method, params }) => {
+                self.asked(id, &method, params)
+                    .map_err(|problem| Fault::Nonsense {
+                        problem,
+                        line: quoted(),
+                    })?
+            }
             Err(MessageError::NotJson(_)) => Err(Fault::Noise { line: quoted() }),
             Err(MessageError::NotAMessage(problem)) => Err(Fault::Nonsense {
                 problem,
@@ -152,9 +161,14 @@ impl Shared {
             return Err(Fault::AnsweredUnasked { id: id.to_string() });
         };
         let mut state = self.lock();
+        // What is called for a command that was answered is too late, whoever has seen the answer.
+        let ended = state.execs.values_mut().find(|entry| entry.request == number);
+        let host = ended.and_then(|entry| entry.host.take());
         if let Some(waiting) = state.pending.remove(&number) {
             // Whoever waited may have gone, which is not the adapter's fault.
             let _ = waiting.send(result.map_err(CallError::Refused));
+            drop(state);
+            drop(host);
             return Ok(());
         }
         if state.abandoned.remove(&number) {

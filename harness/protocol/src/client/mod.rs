@@ -4,10 +4,12 @@
 mod connection;
 mod exec;
 mod fault;
+mod host;
 mod inbox;
 mod process;
 
 pub use connection::{Client, ClientOptions};
 pub use exec::{Exec, ExecRecord, Piece};
 pub use fault::{CallError, Fault};
+pub use host::{HostTools, Uninvited};
 pub use process::{AdapterProcess, Launch, Stopped};

@@ -3,6 +3,7 @@
 use herm_protocol::{
     exec::{Pty, RunParams},
     initialize::Initialized,
+    rpc::Rpc,
     sandbox::{Mount, Network, ResourceLimits, SandboxSpec, Variable},
 };
 use serde_json::json;
@@ -141,6 +142,15 @@ pub(crate) async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
         },
         "detachment" => RunParams {
             detach: true,
+            ..params
+        },
+        "tools" => RunParams {
+            rpc: Some(Rpc::allowing(["tool"])),
+            ..params
+        },
+        "detachment and tools" => RunParams {
+            detach: true,
+            rpc: Some(Rpc::allowing(["tool"])),
             ..params
         },
         "a session" => RunParams {

@@ -11,6 +11,7 @@ mod job;
 mod memory;
 pub(super) mod out;
 pub(super) mod race;
+mod rpc;
 mod session;
 pub(super) mod shell;
 mod shell_text;
@@ -40,4 +41,5 @@ pub(super) fn register(steps: &mut StepList) {
     cancel::register(steps);
     race::register(steps);
     together::register(steps);
+    rpc::register(steps);
 }

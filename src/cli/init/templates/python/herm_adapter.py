@@ -94,7 +94,7 @@ StreamName = Literal["stdout", "stderr"]
 ErrorKind = Literal[
     "already_exists", "credential_missing", "exec_not_found", "internal", "invalid_argument", "is_a_directory",
     "job_not_found", "limit_exceeded", "not_a_directory", "not_found", "not_initialized", "permission_denied",
-    "sandbox_not_found", "timed_out", "unavailable", "unsupported", "version_mismatch",
+    "sandbox_not_found", "timed_out", "tool_failed", "unavailable", "unsupported", "version_mismatch",
 ]  # fmt: skip
 SetupFailure = Literal[
     "cwd_not_found", "cwd_not_a_directory", "cwd_denied", "shell_not_found", "program_not_found", "program_denied",
@@ -1935,6 +1935,8 @@ class _Server:
             self._need(capability, asked)
         if params.session is not None and isinstance(params.command, Argv):
             raise InvalidArgument("session", "is the state of a shell, and an argument list has none")
+        if fields.get("rpc") is not None:
+            raise Unsupported("rpc")
         timeout = params.timeout
         if timeout == 0:
             if self._adapter.choices.get("zero_timeout") == "refuse":

@@ -298,6 +298,7 @@ class HelperTest(unittest.TestCase):
             {"pty": {"rows": 1, "columns": 1}},
             {"detach": True},
             {"session": "s"},
+            {"rpc": {"allow": ["tool"]}},
         ):
             self.assertEqual(self.caller.refusal("exec.run", {**good, **change})["code"], -32601, change)
         for spec in ({"image": "i"}, {"network": {"mode": "none"}}, {"limits": {"pids": 5}}, {"user": "u"}):

@@ -16,6 +16,7 @@ pub(crate) fn run(params: &RunParams) -> Result<(), Error> {
         (params.pty.is_some(), "pty"),
         (params.detach, "jobs"),
         (params.session.is_some(), "sessions"),
+        (params.rpc.is_some(), "rpc"),
     ])?;
     match &params.command {
         Command::Argv(words) => {

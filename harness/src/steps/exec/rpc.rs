@@ -1,0 +1,248 @@
+//! RPC: code in the sandbox calls tools of its caller.
+
+use std::{sync::Arc, time::Duration};
+
+use herm_protocol::{
+    exec::RunParams,
+    rpc::{PROGRAM_VARIABLE, Rpc},
+};
+
+use crate::{
+    scene::{
+        Failure, Scene, shell,
+        tools::{FAIL, MEET, NEVER, REPEAT, TALK, TURN, TURN_SLOWLY, Toolbox},
+    },
+    step::{StepList, StepResult},
+    steps::{composed::unknown, general::all_bytes},
+};
+
+/// A tool that no command is allowed.
+const FORBIDDEN: &str = "forbidden";
+
+/// The bound of a command that may not say much.
+const FEW_BYTES: u64 = 1000;
+
+/// How long a worker that was left behind has to notice that its command has ended, and to call.
+const SOON: Duration = Duration::from_secs(10);
+
+pub(super) fn register(steps: &mut StepList) {
+    steps
+        .when("a command calls {words}", |scene, arguments| {
+            Box::pin(async move { call(scene, arguments.words(0)?).await })
+        })
+        .then("the tool was {words}", |scene, arguments| {
+            Box::pin(async move {
+                let times = match arguments.words(0)? {
+                    "not called" => 0,
+                    "called once" => 1,
+                    "called twice" => 2,
+                    other => return Err(unknown(other, "done with a tool")),
+                };
+                called(scene, times).await
+            })
+        })
+        .then("the code that called was {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "refused" => refused(scene),
+                    other => Err(unknown(other, "done with code")),
+                }
+            })
+        });
+}
+
+/// Text that calls a tool with what stands before it in a pipe.
+fn call_of(tool: &str) -> String {
+    format!("\"${PROGRAM_VARIABLE}\" call {tool}")
+}
+
+async fn call(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(bytes) = what
+        .strip_prefix("a tool with ")
+        .and_then(|rest| rest.strip_suffix(" bytes"))
+        .and_then(|bytes| bytes.parse().ok())
+    {
+        return call_with(scene, shell::numbered(bytes), shell::numbered_bytes(bytes)).await;
+    }
+    if let Some(bytes) = what
+        .strip_prefix("a tool that repeats ")
+        .and_then(|rest| rest.strip_suffix(" bytes"))
+        .and_then(|bytes| bytes.parse().ok())
+    {
+        return repeat(scene, bytes).await;
+    }
+    let rpc = Rpc::allowing([TALK, TURN, TURN_SLOWLY, MEET, FAIL, NEVER]);
+    let few = Rpc {
+        max_bytes: Some(FEW_BYTES),
+        ..rpc.clone()
+    };
+    let nothing = |tool| format!("{} </dev/null", call_of(tool));
+    match what {
+        "a tool with every byte value" => call_with(scene, shell::print(&all_bytes()), all_bytes()).await,
+        "a tool that takes its time" => {
+            run(scene, rpc, format!("printf 321 | {}", call_of(TURN_SLOWLY))).await
+        }
+        "a tool that fails" => run(scene, rpc, nothing(FAIL)).await,
+        "a tool that was not allowed" => run(scene, rpc, nothing(FORBIDDEN)).await,
+        "a tool three times, and may twice" => {
+            let text = format!("for i in 1 2 3; do {}; echo $?; done", nothing(TURN));
+            let max_calls = Some(2);
+            run(scene, Rpc { max_calls, ..rpc }, text).await
+        }
+        "a tool with more than it may say" => {
+            let text = format!("{} | {}", shell::numbered(2000), call_of(TURN));
+            run(scene, few, text).await
+        }
+        "a tool that says more than it may" => run(scene, few, nothing(TALK)).await,
+        "a tool that never answers, for a second" => {
+            scene.notes.number = Some(1000);
+            let params = scene.command(nothing(NEVER)).await?;
+            run_params(scene, rpc, params, Some(1000)).await
+        }
+        "two tools at the same time" => {
+            let path = scene.new_path("reply").await?;
+            let file = shell::word(path.as_bytes());
+            let meet = call_of(MEET);
+            let text = format!(
+                "printf one | {meet} > {file}1 & printf two | {meet} > {file}2 & wait; cat {file}1 {file}2"
+            );
+            run(scene, rpc, text).await
+        }
+        "a tool with what another command was given" => call_with_borrowed(scene, rpc).await,
+        "a tool from a worker that it has left behind" => call_from_left_behind(scene, rpc).await,
+        other => Err(unknown(other, "called")),
+    }
+}
+
+/// Calls a tool with what text prints, and expects it back in the other order.
+async fn call_with(scene: &mut Scene, text: String, mut bytes: Vec<u8>) -> StepResult {
+    bytes.reverse();
+    scene.notes.content = Some(bytes);
+    let text = format!("{text} | {}", call_of(TURN));
+    run(scene, Rpc::allowing([TURN]), text).await
+}
+
+/// Has bytes repeated, and looks in the sandbox whether they are the same: too many to be printed as well.
+async fn repeat(scene: &mut Scene, bytes: usize) -> StepResult {
+    let file = shell::word(scene.new_path("arguments").await?.as_bytes());
+    let text = format!(
+        "awk 'BEGIN {{ for (i = 0; i < {}; i++) printf \"%1024d\", i }}' > {file}; {} < {file} | cksum > {file}.sum; \
+         cksum < {file} | cmp - {file}.sum; same=$?; rm {file}; exit $same",
+        bytes / 1024,
+        call_of(REPEAT)
+    );
+    run(scene, Rpc::allowing([REPEAT]), text).await
+}
+
+async fn run(scene: &mut Scene, rpc: Rpc, text: String) -> StepResult {
+    let params = scene.command(text).await?;
+    run_params(scene, rpc, params, None).await
+}
+
+async fn run_params(scene: &mut Scene, rpc: Rpc, params: RunParams, timeout_ms: Option<u64>) -> StepResult {
+    let params = RunParams {
+        rpc: Some(rpc),
+        timeout_ms,
+        ..params
+    };
+    // A gigabit a second at the worst, and a loaded machine.
+    let patience = scene.patience() * 4;
+    let tools = Toolbox::new();
+    scene.notes.tools = Some(tools.clone());
+    let client = scene.client().await?;
+    let exec = client.run_with_tools(&params, tools)?;
+    scene.notes.name = Some(params.exec);
+    scene.last = None;
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    Ok(())
+}
+
+/// One command is given tools and waits; another, which is given none, takes all of its variables and calls.
+async fn call_with_borrowed(scene: &mut Scene, rpc: Rpc) -> StepResult {
+    let path = scene.new_path("given").await?;
+    let file = shell::word(path.as_bytes());
+    let text = format!("export -p > {file}.new; mv {file}.new {file}; exec sleep 30");
+    let params = RunParams {
+        rpc: Some(rpc),
+        ..scene.command(text).await?
+    };
+    let tools = Toolbox::new();
+    scene.notes.tools = Some(tools.clone());
+    scene.notes.name = Some(params.exec.clone());
+    let client = scene.client().await?;
+    let exec = client.run_with_tools(&params, tools)?;
+    scene.running.push(exec);
+    let wait = format!("i=0; until [ -e {file} ]; do i=$((i+1)); [ $i -lt 200 ] || exit 1; sleep 0.05; done");
+    scene.prepare(wait).await?;
+    let text = format!(
+        ". {file} 2>/dev/null; if {} </dev/null >/dev/null; then echo answered; else echo refused; fi",
+        call_of(TURN)
+    );
+    let seen = scene.observe(text).await?;
+    scene.notes.content = Some(seen);
+    Ok(())
+}
+
+/// A command ends and leaves a worker, which calls when it is told that the command was answered.
+async fn call_from_left_behind(scene: &mut Scene, rpc: Rpc) -> StepResult {
+    let path = scene.new_path("worker").await?;
+    let file = shell::word(path.as_bytes());
+    let text = format!(
+        "(until [ -e {file}.go ]; do sleep 0.05; done; \
+         if {} </dev/null >/dev/null; then echo answered; else echo refused; fi > {file}.new; \
+         mv {file}.new {file}) </dev/null >/dev/null 2>&1 &",
+        call_of(TURN)
+    );
+    run(scene, rpc, text).await?;
+    scene.result()?;
+    let most = scene.scaled(SOON).as_millis() / 50;
+    let text = format!(
+        ": > {file}.go; i=0; until [ -e {file} ]; do i=$((i+1)); [ $i -lt {most} ] || exit 0; sleep 0.05; done; \
+         cat {file}"
+    );
+    let seen = scene.observe(text).await?;
+    scene.notes.content = Some(seen);
+    Ok(())
+}
+
+fn refused(scene: &Scene) -> StepResult {
+    let seen = scene.notes.content.clone().unwrap_or_default();
+    if seen == b"refused\n" {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "the call to be refused where it was made",
+        match seen.as_slice() {
+            b"answered\n" => "it was answered".into(),
+            b"" => "it was neither answered nor refused".into(),
+            other => other.escape_ascii().to_string(),
+        },
+    ))
+}
+
+/// How often the harness was asked, also for what it had not allowed.
+async fn called(scene: &mut Scene, times: usize) -> StepResult {
+    let tools = scene.notes.tools.as_ref().map(Arc::clone);
+    let tools = tools.ok_or_else(|| Failure::suite("no command was given tools"))?;
+    let exec = scene.notes.name.clone().unwrap_or_default();
+    let mut called = tools.called();
+    let uninvited = scene.client().await?.uninvited();
+    called.extend(
+        uninvited
+            .into_iter()
+            .filter(|call| call.exec == exec)
+            .map(|call| format!("{} (which was not allowed)", call.tool)),
+    );
+    if called.len() == times {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("{times} calls of tools of the caller"),
+        if called.is_empty() {
+            "none".into()
+        } else {
+            called.join(", ")
+        },
+    ))
+}
