@@ -74,7 +74,7 @@ Feature: JOB: work that outlives its command
     Then the job is waited for no longer than was asked
     And the beat goes on
 
-  @id:JOB-010 @must @since:0.1 @profile:jobs @needs:jobs,kill_scope=tree @mutant:kills-only-the-group-of-a-job
+  @id:JOB-010 @must @since:0.1 @profile:jobs @needs:jobs,kill_scope=tree @mutant:kills-only-the-group-of-a-job @mutant:kills-jobs-in-name-only
   Scenario: Killing a job ends what has left its process group
     Descendants that had made themselves a session of their own survived the kill (https://github.com/NousResearch/hermes-agent/pull/94187).
     Given an open sandbox
@@ -82,7 +82,7 @@ Feature: JOB: work that outlives its command
     And the job is killed
     Then the beat has stopped
 
-  @id:JOB-011 @must @since:0.1 @profile:jobs @needs:jobs @mutant:knows-every-job
+  @id:JOB-011 @must @since:0.1 @profile:jobs @needs:jobs @mutant:knows-every-job @mutant:kills-jobs-in-name-only @mutant:never-forgets
   Scenario Outline: A job that never was is told to be unknown
     A process that was asked for by an id that nobody had was looked for without an end (https://github.com/NousResearch/hermes-agent/issues/17327).
     Given an open sandbox
@@ -104,7 +104,7 @@ Feature: JOB: work that outlives its command
     And the job is killed by another command
     Then the job is told as ended by a signal
 
-  @id:JOB-013 @must @since:0.1 @profile:jobs @needs:jobs @mutant:end-of-output-is-the-end-of-a-job
+  @id:JOB-013 @must @since:0.1 @profile:jobs @needs:jobs @mutant:end-of-output-is-the-end-of-a-job @mutant:jobs-succeed
   Scenario Outline: A job that lets go of its output runs until it ends
     A process whose output went to files was told as exited, without a code, while it ran (https://github.com/NousResearch/hermes-agent/issues/86416), and
     one that closed its output early became a zombie whose code nobody learned (https://github.com/NousResearch/hermes-agent/pull/111464).
@@ -133,7 +133,7 @@ Feature: JOB: work that outlives its command
     When 64 jobs run at the same time, each with words and a code of its own
     Then each job is told as it ended
 
-  @id:JOB-016 @must @since:0.1 @profile:jobs @needs:jobs @mutant:a-late-kill-rewrites-the-past
+  @id:JOB-016 @must @since:0.1 @profile:jobs @needs:jobs @mutant:a-late-kill-rewrites-the-past @mutant:jobs-succeed
   Scenario: Killing a job that is over changes nothing
     A number that had been given to another process by then must not be signalled, and what has ended keeps its outcome (https://github.com/NousResearch/hermes-agent/issues/115697).
     Given an open sandbox
@@ -141,7 +141,7 @@ Feature: JOB: work that outlives its command
     And the job is over and killed
     Then the job is told as exited with its code, also in the list
 
-  @id:JOB-017 @must @since:0.1 @profile:jobs @needs:jobs @mutant:forgets-what-runs
+  @id:JOB-017 @must @since:0.1 @profile:jobs @needs:jobs @mutant:forgets-what-runs @mutant:kills-jobs-in-name-only @mutant:never-forgets
   Scenario: A job that runs is not forgotten
     Processes whose records were gone went on, and nobody could find them any more (https://github.com/apptainer/singularity/issues/1233).
     Given an open sandbox
@@ -152,7 +152,7 @@ Feature: JOB: work that outlives its command
     Then the beat has stopped
     And the job is told as cancelled
 
-  @id:JOB-018 @must @since:0.1 @profile:jobs @needs:jobs @mutant:tells-the-past-again-beyond-the-end
+  @id:JOB-018 @must @since:0.1 @profile:jobs @needs:jobs @mutant:tells-the-past-again-beyond-the-end @mutant:jobs-begin-at-the-beginning
   Scenario: Beyond the end of a job's output there is nothing
     A reader that came back with a cursor of its own was given once more what it had (https://github.com/NousResearch/hermes-agent/issues/65298).
     Given an open sandbox
@@ -160,7 +160,7 @@ Feature: JOB: work that outlives its command
     And the job is over
     Then the job gives nothing from beyond its end
 
-  @id:JOB-019 @must @since:0.1 @profile:jobs @needs:jobs,spool_full=block @mutant:a-full-job-stays-full @mutant:drops-what-nobody-reads
+  @id:JOB-019 @must @since:0.1 @profile:jobs @needs:jobs,spool_full=block @mutant:a-full-job-stays-full @mutant:drops-what-nobody-reads @mutant:jobs-begin-at-the-beginning @mutant:jobs-succeed
   Scenario: A job that writes more than is kept for it waits, and goes on when it is read
     A command stopped for good as soon as nobody took its output (https://github.com/modal-labs/modal-client/pull/2416), and where nothing stopped it, what it wrote
     filled tens of gigabytes (https://github.com/Gitlawb/zero/pull/353).

@@ -105,7 +105,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Then the call is refused as an invalid argument
     And the mark is not there
 
-  @id:RPC-013 @should @since:0.1 @profile:core @needs:rpc @mutant:cuts-tool-replies-at-16-mib
+  @id:RPC-013 @should @since:0.1 @profile:core @needs:rpc @mutant:cuts-tool-replies-at-16-mib @mutant:cuts-tool-replies-at-64-kib
   Scenario: Arguments and replies of 64 MiB arrive whole
     Arguments that were longer than a buffer were replaced by nothing, and the tool was told to have worked (https://github.com/NousResearch/hermes-agent/issues/62948).
     Given an open sandbox

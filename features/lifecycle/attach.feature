@@ -9,7 +9,7 @@ Feature: ATTACH: the same key finds the same sandbox
     Then it is the same sandbox, found again
     And the sandbox still runs commands
 
-  @id:ATTACH-002 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:starts-later-callers-elsewhere
+  @id:ATTACH-002 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:starts-later-callers-elsewhere @mutant:keys-of-one-process
   Scenario: Files and the directory that commands start in carry over
     A session that was resumed worked in another directory than the one that it had filled (https://github.com/NousResearch/hermes-agent/pull/61976).
     Given a sandbox under a key
@@ -25,7 +25,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When the key is opened again after its caller has gone
     Then the beat goes on
 
-  @id:ATTACH-004 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:kills-only-its-own-jobs
+  @id:ATTACH-004 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:kills-only-its-own-jobs @mutant:keys-of-one-process @mutant:kills-jobs-in-name-only
   Scenario: A job is found, and can be killed, by the next caller
     Tracking was lost on a restart while the process lived on (https://github.com/NousResearch/hermes-agent/issues/31980).
     Given a sandbox under a key
@@ -36,7 +36,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When the job is killed
     Then the beat has stopped
 
-  @id:ATTACH-005 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:outcomes-go-with-their-caller
+  @id:ATTACH-005 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:outcomes-go-with-their-caller @mutant:jobs-succeed @mutant:keys-of-one-process
   Scenario: How a job ended is kept for the next caller
     What had ended while nobody looked was told without its code (https://github.com/NousResearch/hermes-agent/issues/31980).
     Given a sandbox under a key
@@ -44,7 +44,7 @@ Feature: ATTACH: the same key finds the same sandbox
     And the key is opened again after its caller has gone
     Then the job is told as exited with its code, also in the list
 
-  @id:ATTACH-006 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:output-begins-with-the-caller
+  @id:ATTACH-006 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:output-begins-with-the-caller @mutant:keys-of-one-process
   Scenario: The next caller reads every byte of a job, from before and after it came
     A reader that came back to a command in the background found neither its stream nor its log (https://github.com/e2b-dev/E2B/issues/1074).
     Given a sandbox under a key
@@ -55,7 +55,7 @@ Feature: ATTACH: the same key finds the same sandbox
     And the job is over
     Then the job gives every byte that it has written
 
-  @id:ATTACH-007 @must @since:0.1 @profile:persistent @needs:attach,concurrency @alone @fresh @mutant:opens-a-key-twice-at-once
+  @id:ATTACH-007 @must @since:0.1 @profile:persistent @needs:attach,concurrency @alone @fresh @mutant:opens-a-key-twice-at-once @mutant:keys-of-one-process @mutant:starts-later-callers-elsewhere
   Scenario: Callers that open one key at once share one sandbox
     A check before the creation let two at once make two, and one of them was never used or removed (https://github.com/NousResearch/hermes-agent/issues/74053).
     When 8 callers open one key at once
@@ -69,7 +69,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When another caller opens a key that differs from it in a sign only
     Then it is another sandbox
 
-  @id:ATTACH-009 @must @since:0.1 @profile:persistent @needs:attach,survive_client @alone @fresh @mutant:ends-what-runs-when-killed
+  @id:ATTACH-009 @must @since:0.1 @profile:persistent @needs:attach,survive_client @alone @fresh @mutant:ends-what-runs-when-killed @mutant:finds-again-as-new @mutant:keys-of-one-process
   Scenario: A command goes on when its caller is killed, and its sandbox is found again
     The end of a client by a signal must neither end its command nor leave it where nobody finds it (https://github.com/docker/cli/issues/5309).
     Given a sandbox under a key
@@ -78,7 +78,7 @@ Feature: ATTACH: the same key finds the same sandbox
     Then it is the same sandbox, found again
     And the beat goes on
 
-  @id:ATTACH-010 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:detaching-destroys
+  @id:ATTACH-010 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:detaching-destroys @mutant:finds-again-as-new
   Scenario: A sandbox that is let go is found again
     Switching between a kept and a throw-away sandbox took the files along (https://github.com/NousResearch/hermes-agent/pull/101385).
     Given a sandbox under a key
@@ -105,7 +105,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When the key is opened again after it was destroyed
     Then it is a new sandbox, with nothing of the one before
 
-  @id:ATTACH-013 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:opens-anew-before-each-command
+  @id:ATTACH-013 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:opens-anew-before-each-command @mutant:a-lost-sandbox-looks-like-a-failed-command @mutant:keys-of-one-process @mutant:leaves-its-callers-waiting
   Scenario: A sandbox that another caller destroys is told as gone
     Commands whose sandbox had been destroyed were taken for commands that had failed (https://github.com/UKGovernmentBEIS/inspect_ai/issues/4709).
     Given a sandbox under a key
@@ -122,14 +122,14 @@ Feature: ATTACH: the same key finds the same sandbox
     When the key is opened again with another variable and the root directory
     Then it is as the last caller has asked
 
-  @id:ATTACH-015 @must @since:0.1 @profile:persistent @needs:attach,list @alone @fresh @mutant:lists-only-what-it-has-opened
+  @id:ATTACH-015 @must @since:0.1 @profile:persistent @needs:attach,list @alone @fresh @mutant:lists-only-what-it-has-opened @mutant:keys-of-one-process
   Scenario: A caller that has opened nothing finds the sandbox in the list, with its key
     What is made and what can be found again must overlap, or nobody removes it (https://github.com/NousResearch/hermes-agent/issues/75467).
     Given a sandbox under a key
     When another caller looks for it
     Then the sandbox still runs commands
 
-  @id:ATTACH-016 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:the-last-caller-takes-all
+  @id:ATTACH-016 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:the-last-caller-takes-all @mutant:finds-again-as-new @mutant:keys-of-one-process
   Scenario: Two callers use one sandbox side by side
     A sandbox that was held for one session was of no use to the other that worked on the same task (https://github.com/NousResearch/hermes-agent/issues/37361).
     Given a sandbox under a key
