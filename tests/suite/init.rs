@@ -128,10 +128,8 @@ fn a_backend_in_python_passes_its_own_tests_and_everything_that_it_declares() {
     }
     let totals = judge(&place, folder, "zebra.py");
     assert!(totals["passed"] >= 100, "{totals:?}");
-    assert!(
-        !totals.contains_key("failed") && !totals.contains_key("error"),
-        "{totals:?}"
-    );
+    // What a SHOULD asks is told, and does not count.
+    assert!(!totals.contains_key("error"), "{totals:?}");
     check_workflow(&home, "zebra.py");
     // A process may be left for a minute: LEAK-006 kills the backend outright, and is a known failure here.
     assert!(place.left().is_empty(), "{:?}", place.left());
@@ -160,10 +158,8 @@ fn a_backend_in_rust_is_built_and_passes_its_own_tests_and_everything_that_it_de
     }
     let totals = judge(&place, "Zebra", "zebra");
     assert!(totals["passed"] >= 85, "{totals:?}");
-    assert!(
-        !totals.contains_key("failed") && !totals.contains_key("error"),
-        "{totals:?}"
-    );
+    // What a SHOULD asks is told, and does not count.
+    assert!(!totals.contains_key("error"), "{totals:?}");
     check_workflow(&home, "zebra");
 }
 
