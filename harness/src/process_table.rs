@@ -42,8 +42,8 @@ impl Process {
         Self::of(self.id).is_some_and(|other| other.started == self.started && !other.ended)
     }
 
-    /// It and its command line, for people.
-    pub(crate) fn describe(&self) -> String {
+    /// Its command line, or its name where it has none; cut to what people can read.
+    pub(crate) fn command_line(&self) -> String {
         let read = |name: &str| fs::read(format!("/proc/{}/{name}", self.id)).unwrap_or_default();
         let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
         let mut line: String = line.trim().chars().take(TOLD).collect();
@@ -53,6 +53,12 @@ impl Process {
                 .trim()
                 .clone_into(&mut line);
         }
+        line
+    }
+
+    /// It and its command line, for people.
+    pub(crate) fn describe(&self) -> String {
+        let line = self.command_line();
         let state = if self.ended {
             ", which has ended and was never waited for"
         } else {

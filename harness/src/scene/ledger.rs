@@ -33,11 +33,16 @@ enum Thing {
     Owned { kind: String, id: String },
 }
 
+/// A process by its parent and by what it runs: those of one kind stand in for one another.
+type Helper = (u32, String);
+
 /// What there was at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     /// Each thing, described for people.
     things: BTreeMap<Thing, String>,
+    /// What each live process is.
+    kinds: BTreeMap<Thing, Helper>,
     /// Open descriptors of each process that can be looked at.
     descriptors: BTreeMap<(u32, u64), usize>,
 }
@@ -54,9 +59,12 @@ impl Ledger {
                 continue;
             }
             let (id, started) = (process.id, process.started);
-            ledger
-                .things
-                .insert(Thing::Process { id, started }, process.describe());
+            let thing = Thing::Process { id, started };
+            if !process.ended {
+                let kind = (process.parent, process.command_line());
+                ledger.kinds.insert(thing.clone(), kind);
+            }
+            ledger.things.insert(thing, process.describe());
             ledger.note_descriptors(&process);
         }
         for path in files_below(folder) {
@@ -80,6 +88,7 @@ impl Ledger {
     #[must_use]
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.things.extend(other.things);
+        self.kinds.extend(other.kinds);
         self
     }
 
@@ -87,6 +96,34 @@ impl Ledger {
     #[must_use]
     pub(crate) fn since(&self, before: &Self) -> Self {
         self.filtered(|thing| !before.things.contains_key(thing))
+    }
+
+    /// What is here and was not there, without processes that stand in for others that have gone: a backend that keeps
+    /// helpers ready may replace them, as long as they do not become more.
+    #[must_use]
+    pub(crate) fn grown_since(&self, before: &Self) -> Self {
+        let mut gone: BTreeMap<Helper, usize> = BTreeMap::new();
+        for helper in before.since(self).helpers() {
+            *gone.entry(helper.0).or_default() += 1;
+        }
+        let mut grown = self.since(before);
+        for (helper, thing) in grown.helpers() {
+            if let Some(left) = gone.get_mut(&helper).filter(|left| **left > 0) {
+                *left -= 1;
+                grown.things.remove(&thing);
+            }
+        }
+        grown
+    }
+
+    /// The live processes, each by its parent and its command line.
+    fn helpers(&self) -> Vec<(Helper, Thing)> {
+        let live = self
+            .kinds
+            .iter()
+            .filter(|(thing, _)| self.things.contains_key(thing));
+        live.map(|(thing, helper)| (helper.clone(), thing.clone()))
+            .collect()
     }
 
     /// What is here and is there later, too.
@@ -110,6 +147,7 @@ impl Ledger {
         let kept = self.things.iter().filter(|(thing, _)| keep(thing));
         Self {
             things: kept.map(|(thing, told)| (thing.clone(), told.clone())).collect(),
+            kinds: self.kinds.clone(),
             descriptors: BTreeMap::new(),
         }
     }
@@ -251,6 +289,32 @@ mod tests {
         assert!(!told("old") && !told("\"b\""), "{new:#?}");
         assert_eq!(after.since(&before).owned().told().len(), 1);
         assert_eq!(before.since(&after).still_in(&after).told(), [""; 0]);
+    }
+
+    #[test]
+    fn helpers_that_are_replaced_are_not_grown_and_one_more_is() {
+        let look = |processes: &[(u32, u32, &str)]| {
+            let mut ledger = Ledger::default();
+            for &(id, parent, line) in processes {
+                let thing = Thing::Process { id, started: 1 };
+                ledger.kinds.insert(thing.clone(), (parent, line.to_owned()));
+                ledger.things.insert(thing, line.to_owned());
+            }
+            ledger
+        };
+        let before = look(&[(1, 9, "helper"), (2, 9, "helper"), (3, 9, "other")]);
+        let renewed = look(&[(4, 9, "helper"), (5, 9, "helper"), (3, 9, "other")]);
+        assert_eq!(renewed.grown_since(&before).told(), [""; 0]);
+        let more = look(&[
+            (4, 9, "helper"),
+            (5, 9, "helper"),
+            (6, 9, "helper"),
+            (3, 9, "other"),
+        ]);
+        assert_eq!(more.grown_since(&before).told(), ["helper"]);
+        // Neither another program nor another's child stands in for one that has gone.
+        let others = look(&[(4, 9, "other"), (5, 8, "helper"), (3, 9, "other")]);
+        assert_eq!(others.grown_since(&before).told(), ["other", "helper"]);
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Scene {
         let until = tokio::time::Instant::now() + self.scaled(SETTLES);
         loop {
             let now = self.look().await?;
-            let new = now.since(&self.stay()?.before).told();
+            let new = now.grown_since(&self.stay()?.before).told();
             let (grown, holders) = now.descriptors_since(&self.stay()?.before);
             if new.is_empty() && grown <= SLACK {
                 return Ok(());
