@@ -43,7 +43,7 @@ pub(crate) struct Without {
     pub(crate) preflight: Option<Result<Preflight, CallError>>,
     /// How it answered to every opening, and how long that took.
     pub(crate) openings: Vec<(Result<Opened, CallError>, Duration)>,
-    /// What it listed after that.
+    /// What it listed after that and had not listed before: others of this run may have left something to be found again.
     pub(crate) listed: Option<Result<Vec<SandboxInfo>, CallError>>,
     /// Whether a command has run on this machine.
     pub(crate) ran_here: bool,
@@ -193,6 +193,11 @@ impl Scene {
         if declares("preflight") {
             without.preflight = Some(client.call::<method::CheckPreflight>(&Empty {}, patience).await);
         }
+        let before = match client.call::<method::List>(&Empty {}, patience).await {
+            Ok(list) if declares("list") => list.sandboxes,
+            // Who cannot look now is asked again later.
+            _ => Vec::new(),
+        };
         for _ in 0..openings {
             let asked = Instant::now();
             let opened = client
@@ -202,7 +207,8 @@ impl Scene {
         }
         if declares("list") {
             let listed = client.call::<method::List>(&Empty {}, patience).await;
-            without.listed = Some(listed.map(|list| list.sandboxes));
+            let is_new = |info: &SandboxInfo| before.iter().all(|known| known.sandbox != info.sandbox);
+            without.listed = Some(listed.map(|list| list.sandboxes.into_iter().filter(is_new).collect()));
         }
         without.ran_here = self.runs_here(&client, without).await;
         for (opened, _) in &without.openings {

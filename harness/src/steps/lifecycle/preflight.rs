@@ -241,7 +241,7 @@ fn none_listed(_: &Scene, without: &Without) -> StepResult {
         Some(Ok(listed)) => match listed.first() {
             None => Ok(()),
             Some(info) => Err(Failure::failed(
-                "an empty list",
+                "nothing on the list that was not there before",
                 format!("{:?}, as {:?}", info.sandbox, info.state),
             )),
         },
