@@ -43,6 +43,15 @@ fn totals(place: &Place, folder: &str) -> BTreeMap<String, u64> {
     })
 }
 
+/// The ids of what has failed, and is no known failure.
+fn failed(place: &Place, folder: &str) -> Vec<String> {
+    let report = report_in(&place.path(folder).join("herm-report"));
+    let rows = report["subjects"][0]["requirements"].as_array().unwrap().iter();
+    rows.filter(|row| row["verdict"] == "failed")
+        .map(|row| row["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
 /// Runs the whole contract on a project, in its own folder; it has to be conformant.
 fn judge(place: &Place, folder: &str, name: &str) -> BTreeMap<String, u64> {
     place
@@ -128,8 +137,8 @@ fn a_backend_in_python_passes_its_own_tests_and_everything_that_it_declares() {
     }
     let totals = judge(&place, folder, "zebra.py");
     assert!(totals["passed"] >= 100, "{totals:?}");
-    // What a SHOULD asks is told, and does not count.
     assert!(!totals.contains_key("error"), "{totals:?}");
+    assert_eq!(failed(&place, folder), [""; 0]);
     check_workflow(&home, "zebra.py");
     // A process may be left for a minute: LEAK-006 kills the backend outright, and is a known failure here.
     assert!(place.left().is_empty(), "{:?}", place.left());
@@ -158,8 +167,9 @@ fn a_backend_in_rust_is_built_and_passes_its_own_tests_and_everything_that_it_de
     }
     let totals = judge(&place, "Zebra", "zebra");
     assert!(totals["passed"] >= 85, "{totals:?}");
-    // What a SHOULD asks is told, and does not count.
     assert!(!totals.contains_key("error"), "{totals:?}");
+    // What these ask should be; it is told, and does not count.
+    assert_eq!(failed(&place, "Zebra"), ["CWD-009", "CANCEL-001"]);
     check_workflow(&home, "zebra");
 }
 

@@ -190,7 +190,8 @@ mod tests {
     #[test]
     fn the_language_stays_small() {
         let count = StepTable::new().len();
-        assert!(count < 200, "{count} steps; compose them instead");
+        // More than the 150 that are aimed at; it may only go down.
+        assert!(count <= 172, "{count} steps; compose them instead");
     }
 
     #[test]
