@@ -68,7 +68,13 @@ impl Traces {
     fn runs_program(&self, process: &Path) -> bool {
         let words = fs::read(process.join("cmdline")).unwrap_or_default();
         let program = words.split(|byte| *byte == 0).next().unwrap_or_default();
-        Path::new(OsStr::from_bytes(program)).parent() == Some(&self.resident)
+        // A process that is just becoming its program has no command line yet, but the program already.
+        let program = if program.is_empty() {
+            fs::read_link(process.join("exe")).unwrap_or_default()
+        } else {
+            PathBuf::from(OsStr::from_bytes(program))
+        };
+        program.parent() == Some(&self.resident)
     }
 
     fn left_by(&self, process: &Path) -> bool {
@@ -97,7 +103,9 @@ mod tests {
         let (work, program) = (home.path().join("work"), home.path().join("resident/program"));
         fs::create_dir(&work).unwrap();
         fs::create_dir(home.path().join("resident")).unwrap();
-        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        // Copied by another process: a program that this one holds open for writing could not be run by a child.
+        let copied = Command::new("cp").arg("/bin/sleep").arg(&program).status();
+        assert!(copied.unwrap().success());
         let traces = Traces::of(&home.path().join("resident")).await;
         assert!(!traces.any());
         for (program, cwd) in [(Path::new("sleep"), &*work), (&program, Path::new("/"))] {
