@@ -40,7 +40,9 @@ use self::{
     result::{Ended, exit_code, print_json, unwritten},
     tools::Programs,
 };
-use super::{Refusal, fail, kept::refused, list::print, runtime::block_on, signals::EndSignals};
+use super::{
+    Refusal, fail, kept::refused, list::print, runtime::block_on, signals::EndSignals, usage,
+};
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     let place = match Place::of(&arguments) {
@@ -57,12 +59,19 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 struct Place {
     backend: Backend,
     config: Config,
+    /// The programs of this machine that it may call.
+    programs: Programs,
 }
 
 impl Place {
     fn of(arguments: &Arguments) -> Result<Self, Refusal> {
+        let programs = Programs::new(&arguments.rpc).map_err(usage)?;
         let (backend, config) = arguments.backend.open()?;
-        Ok(Self { backend, config })
+        Ok(Self {
+            backend,
+            config,
+            programs,
+        })
     }
 }
 
@@ -163,14 +172,16 @@ async fn run_in(
     if !std::io::stdin().is_terminal() {
         params.stdin = Stdin::Stream;
     }
-    let programs = Programs::new(&arguments.rpc);
+    let programs = &place.programs;
     params.rpc = programs.allowed();
     let caller = Caller {
         output,
         input: OwnStdin::default(),
-        tools: programs,
+        tools: programs.clone(),
     };
-    let mut finished = place.backend.execute(params, caller, wishes).await?;
+    let finished = place.backend.execute(params, caller, wishes).await;
+    programs.ended().await;
+    let mut finished = finished?;
     Origins::of(&arguments, &place.config).name_directory(&mut finished.outcome);
     Ok(finished)
 }
