@@ -55,7 +55,10 @@ fn it_leaves_the_directory_of_the_next_one_alone() {
 #[test]
 fn a_socket_and_a_secret_that_are_removed_are_made_again() {
     let (resident, [own, job]) = with_a_job();
-    let (socket, secret) = (resident.directory().join("socket"), resident.directory().join("secret"));
+    let (socket, secret) = (
+        resident.directory().join("socket"),
+        resident.directory().join("secret"),
+    );
     fs::remove_file(&socket).unwrap();
     fs::remove_file(&secret).unwrap();
     eventually("they are there", || {

@@ -78,7 +78,8 @@ pub(super) fn remove(arguments: &RemoveArguments) -> ExitCode {
                     Exit::NotConformant,
                     format_args!("no sandbox is kept under {key:?}; herm ps lists those that are"),
                 ),
-                Err(error) => fail(refused(&error), error),
+                Err(error) if error.kind() == ErrorKind::InvalidArgument => fail(Exit::Usage, error),
+                Err(error) => fail(Exit::NotConformant, error),
             };
         }
         worst

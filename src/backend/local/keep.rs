@@ -1,13 +1,20 @@
 //! What the backend does with sandboxes that are kept under a key.
 
-use std::path::PathBuf;
+use std::{os::unix::ffi::OsStrExt as _, path::PathBuf};
 
 use herm_protocol::{
     ByteString, Error, ErrorKind,
-    sandbox::{Closed, Opened, SandboxInfo, SandboxSpec, SandboxState},
+    sandbox::{Closed, Opened, SandboxInfo, SandboxSpec, SandboxState, Variable},
 };
 
-use super::{LocalBackend, Mode, adapter::blocking, kept, open, residence::Residence, sandbox::Sandbox};
+use super::{
+    LocalBackend, Mode,
+    adapter::blocking,
+    kept, open,
+    residence::Residence,
+    sandbox::Sandbox,
+    traces::{MARK, Traces},
+};
 use crate::resident::Binary;
 
 impl LocalBackend {
@@ -28,7 +35,8 @@ impl LocalBackend {
             Some(cwd) => sandbox.with_cwd(cwd),
             None => sandbox,
         };
-        let sandbox = sandbox.with_env(spec.env);
+        let mark = Variable::new(MARK, sandbox.directory.as_os_str().as_bytes());
+        let sandbox = sandbox.with_env(spec.env.into_iter().chain([mark]).collect());
         let mut opened = open::opened(&sandbox, self.0.mode);
         opened.state = state;
         opened.notices.extend(notice);
@@ -101,9 +109,12 @@ impl LocalBackend {
         };
         let base = self.kept_base()?;
         let lock = kept::lock(&base, &key).await?;
-        if let Some(residence) = Residence::attach(&kept::home_of(&base, &key)).await {
+        let home = kept::home_of(&base, &key);
+        let residence = Residence::attach(&home).await;
+        if let Some(residence) = &residence {
             residence.end().await?;
         }
+        Traces::of(&home).await.end(residence.is_some()).await?;
         self.sandboxes().open.remove(id);
         drop(lock);
         Ok(Closed { existed: true })
@@ -144,17 +155,20 @@ impl LocalBackend {
     pub async fn remove_kept(&self, key: &str) -> Result<bool, Error> {
         let base = self.kept_base()?;
         let directory = kept::directory_of(&base, key);
+        let traces = Traces::of(&kept::home_of(&base, key)).await;
         if !tokio::fs::try_exists(&directory).await.unwrap_or(true) {
-            return Ok(false);
+            // Whoever has removed the directory has not ended what ran in it.
+            return traces.end(false).await;
         }
         let lock = kept::lock(&base, key).await?;
         let id = kept::id_of(key);
         let work = Sandbox::own_work(&directory);
         let sandbox = Sandbox::kept(id.clone(), key.to_owned(), directory.clone(), work);
-        let sandbox = match Residence::attach(&kept::home_of(&base, key)).await {
-            Some(residence) => sandbox.with_residence(residence),
-            None => sandbox,
-        };
+        let residence = Residence::attach(&kept::home_of(&base, key)).await;
+        if let Some(residence) = &residence {
+            residence.end().await?;
+        }
+        traces.end(residence.is_some()).await?;
         sandbox.close().await?;
         let open = self.sandboxes().open.get(&id).cloned();
         if let Some(open) = open {

@@ -17,7 +17,7 @@ use herm_resident::wire::sha256;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
-use super::{environment::Environment, residence::Residence, sandbox::Sandbox};
+use super::{environment::Environment, residence::Residence, sandbox::Sandbox, traces::Traces};
 use crate::{files::file_error, resident::Binary};
 
 /// The variable that names the directory of kept sandboxes.
@@ -91,7 +91,13 @@ pub(super) async fn open(
     let killed = there && home.join("socket").exists();
     let (residence, running) = match Residence::attach(&home).await {
         Some(residence) => (residence, true),
-        None => (Residence::start_kept(binary, &home, environment).await?, false),
+        None => {
+            // A resident whose socket was removed makes it again. Otherwise nobody answers for what may still run.
+            if !is_inhabited(&home) {
+                Traces::of(&home).await.end(true).await?;
+            }
+            (Residence::start_kept(binary, &home, environment).await?, false)
+        }
     };
     let (state, notice) = match (there, running, killed) {
         (false, ..) => (OpenState::Created, None),
@@ -188,6 +194,14 @@ pub(super) fn home_of(base: &Path, key: &str) -> PathBuf {
 /// Where the resident of a sandbox's directory is at home.
 pub(super) fn home_in(directory: &Path) -> PathBuf {
     directory.join("resident")
+}
+
+/// Whether a resident lives in a directory: it holds a lock there, whether it can be reached or not. This blocks, shortly.
+pub(super) fn is_inhabited(home: &Path) -> bool {
+    let Ok(file) = File::open(home.join("lock")) else {
+        return false;
+    };
+    flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
 /// How the ids of kept sandboxes begin.

@@ -25,6 +25,7 @@ mod output;
 mod preflight;
 mod process_table;
 mod program;
+mod remains;
 mod residence;
 mod resident_run;
 mod run;

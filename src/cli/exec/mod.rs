@@ -40,9 +40,7 @@ use self::{
     result::{Ended, exit_code, print_json, unwritten},
     tools::Programs,
 };
-use super::{
-    Refusal, fail, kept::refused, list::print, runtime::block_on, signals::EndSignals, usage,
-};
+use super::{Refusal, fail, kept::refused, list::print, runtime::block_on, signals::EndSignals, usage};
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     let place = match Place::of(&arguments) {
