@@ -83,8 +83,8 @@ enum Which {
 }
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
-    let backend = match arguments.backend.open() {
-        Ok((backend, _)) => backend,
+    let backend = match arguments.backend.open_to_look_after() {
+        Ok(backend) => backend,
         Err((exit, message)) => return fail(exit, message),
     };
     block_on(async move {

@@ -31,8 +31,8 @@ pub(super) struct RemoveArguments {
 }
 
 pub(super) fn list(arguments: &ListArguments) -> ExitCode {
-    let backend = match arguments.backend.open() {
-        Ok((backend, _)) => backend,
+    let backend = match arguments.backend.open_to_look_after() {
+        Ok(backend) => backend,
         Err((exit, message)) => return fail(exit, message),
     };
     block_on(async {
@@ -65,8 +65,8 @@ pub(super) fn list(arguments: &ListArguments) -> ExitCode {
 }
 
 pub(super) fn remove(arguments: &RemoveArguments) -> ExitCode {
-    let backend = match arguments.backend.open() {
-        Ok((backend, _)) => backend,
+    let backend = match arguments.backend.open_to_look_after() {
+        Ok(backend) => backend,
         Err((exit, message)) => return fail(exit, message),
     };
     block_on(async {
