@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use herm_harness::verdict::Exit;
+use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{Error, ErrorKind, sandbox::SandboxState};
 
 use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
@@ -40,6 +40,10 @@ pub(super) fn list(arguments: &ListArguments) -> ExitCode {
             Ok(sandboxes) => sandboxes,
             Err(error) => return fail(refused(&error), error),
         };
+        // The list is there; what else there is to say does not make it wrong.
+        for remark in backend.kept_remarks().await.unwrap_or_default() {
+            tell(format_args!("herm: {remark}"));
+        }
         if arguments.json {
             return print(&serde_json::to_string_pretty(&sandboxes).unwrap_or_default());
         }

@@ -10,7 +10,7 @@ use herm_protocol::{
 use super::{
     LocalBackend, Mode,
     adapter::blocking,
-    kept, open,
+    kept, lock, open,
     residence::Residence,
     sandbox::Sandbox,
     traces::{MARK, Traces},
@@ -74,6 +74,52 @@ impl LocalBackend {
         Ok(found)
     }
 
+    /// What whoever looks at the kept sandboxes should know besides, a line each: which have lost what ran in them, and which
+    /// cannot be listed.
+    ///
+    /// # Errors
+    /// Where they are kept cannot be read.
+    pub async fn kept_remarks(&self) -> Result<Vec<String>, Error> {
+        let base = self.kept_base()?;
+        let resource = base.to_string_lossy().into_owned();
+        let kept_in = base.clone();
+        let (lying, damaged) = blocking(&resource, move || {
+            Ok((kept::list(&kept_in)?, kept::damaged(&kept_in)))
+        })
+        .await?;
+        let mut remarks = Vec::new();
+        for one in lying {
+            let home = kept::home_in(&one.directory);
+            // A resident that ends in order takes its socket along.
+            let socket = home.join("socket");
+            if Residence::attach(&home).await.is_some() {
+                continue;
+            }
+            let key = one.key;
+            let (kept_in, looked_for) = (base.clone(), key.clone());
+            let lock = blocking(&resource, move || Ok(lock::try_lock(&kept_in, &looked_for))).await?;
+            // Somebody opens or removes it just now, or has done so meanwhile.
+            if lock.is_none() || Residence::attach(&home).await.is_some() {
+                continue;
+            }
+            let looked = blocking(&resource, move || {
+                Ok((kept::is_inhabited(&home), socket.exists()))
+            });
+            match looked.await? {
+                (true, _) => remarks.push(format!(
+                    "the resident of {key:?} runs and cannot be reached; try again in a moment, or herm rm {key:?}"
+                )),
+                (false, true) => remarks.push(format!(
+                    "the resident of {key:?} was ended from outside, and is gone with its jobs; its files are there, and the \
+                     next herm exec --key {key:?} starts another"
+                )),
+                (false, false) => {}
+            }
+        }
+        remarks.extend(damaged);
+        Ok(remarks)
+    }
+
     /// Those of them that this backend's callers may see: none where nothing can be kept.
     pub(super) async fn kept(&self) -> Result<Vec<SandboxInfo>, Error> {
         match self.0.mode {
@@ -108,7 +154,7 @@ impl LocalBackend {
             return Ok(Closed { existed: false });
         };
         let base = self.kept_base()?;
-        let lock = kept::lock(&base, &key).await?;
+        let lock = lock::lock(&base, &key).await?;
         let home = kept::home_of(&base, &key);
         let residence = Residence::attach(&home).await;
         if let Some(residence) = &residence {
@@ -160,7 +206,7 @@ impl LocalBackend {
             // Whoever has removed the directory has not ended what ran in it.
             return traces.end(false).await;
         }
-        let lock = kept::lock(&base, key).await?;
+        let lock = lock::lock(&base, key).await?;
         let id = kept::id_of(key);
         let work = Sandbox::own_work(&directory);
         let sandbox = Sandbox::kept(id.clone(), key.to_owned(), directory.clone(), work);

@@ -1,6 +1,7 @@
 //! `herm exec`: one command through the executor.
 
 mod arguments;
+mod input;
 mod live;
 mod origins;
 mod orphans;
@@ -9,7 +10,7 @@ mod result;
 mod tools;
 
 use std::{
-    io::IsTerminal as _,
+    io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{
@@ -32,15 +33,15 @@ use herm_protocol::{
 };
 use tokio::sync::mpsc;
 
-pub(super) use self::arguments::Arguments;
+pub(super) use self::{arguments::Arguments, result::unwritten};
 use self::{
     live::{Live, OwnStdin, Wishes},
     origins::Origins,
     record::Record,
-    result::{Ended, exit_code, print_json, unwritten},
+    result::{Ended, exit_code, print_json},
     tools::Programs,
 };
-use super::{Refusal, fail, kept::refused, list::print, runtime::block_on, signals::EndSignals, usage};
+use super::{Refusal, fail, kept::refused, runtime::block_on, signals::EndSignals, usage};
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     let place = match Place::of(&arguments) {
@@ -78,19 +79,37 @@ async fn start_job(arguments: Arguments, place: Place) -> ExitCode {
     let started = async {
         let cwd = chosen_directory(&arguments, &place.config)
             .map_err(|outcome| Error::new(ErrorKind::NotFound, "cwd", outcome.to_string()))?;
+        let stdin = input::of_job().await?;
         let params = prepare(&place, &arguments, cwd).await?;
         let adapter = place.backend.adapter();
         adapter
             .start_job(RunParams {
                 detach: true,
+                stdin,
                 ..params
             })
             .await
     };
     match started.await {
-        Ok(started) => print(&started.job),
+        Ok(started) => {
+            let key = arguments.key.as_deref().unwrap_or_default();
+            tell_job(key, &started.job)
+        }
         Err(error) => fail(refused(&error), error),
     }
+}
+
+/// Prints the id of a job that runs. Whoever is not told could neither wait for it nor end it.
+fn tell_job(key: &str, job: &str) -> ExitCode {
+    let mut stdout = std::io::stdout();
+    let written = writeln!(stdout, "{job}").and_then(|()| stdout.flush());
+    let Err(error) = written else {
+        return ExitCode::SUCCESS;
+    };
+    tell(format_args!(
+        "herm: the job {job} of the sandbox {key:?} runs; its id could not be written to standard output: {error}"
+    ));
+    unwritten(Stream::Stdout, &error)
 }
 
 async fn execute(arguments: Arguments, place: Place) -> ExitCode {
