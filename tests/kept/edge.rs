@@ -99,6 +99,19 @@ fn the_id_of_a_job_is_told_although_nobody_reads_it() {
         .take_while(char::is_ascii_digit)
         .collect();
     kept.herm(&["jobs", "k", "kill", &job]).ok();
+    // An output that was closed before the start.
+    let herm = kept.command(&["exec", "--key", "k", "--detach", "-c", "true"]);
+    let mut closed = std::process::Command::new("sh");
+    closed
+        .args(["-c", "exec \"$@\" >&-", "sh"])
+        .arg(herm.get_program())
+        .args(herm.get_args());
+    for (name, value) in herm.get_envs() {
+        closed.env(name, value.unwrap());
+    }
+    let output = closed.stdin(Stdio::null()).output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(complaint.contains("the job 2 of the sandbox"), "{complaint}");
 }
 
 #[test]

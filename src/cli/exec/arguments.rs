@@ -26,7 +26,7 @@ use crate::cli::configured::BackendArguments;
 #[command(after_help = "\
 Exit codes:
   the command's own, when it ended by itself; 128 + N when signal N ended it
-  2    the command line or the configuration cannot be used, or names a backend that is not there
+  2    the command line or the configuration cannot be used, or names a backend that is not there; nothing ran
   4    the executor is broken, or output cannot be written
   124  the deadline passed
   126  the program or the directory cannot be used
@@ -66,7 +66,8 @@ pub(in crate::cli) struct Arguments {
     /// nobody says; none with --detach]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// Print one JSON object with outcome and output instead of the output
+    /// Print one JSON object instead of the output: `outcome`, `stdout`, `stderr`, `totals`, `gaps`, `duration_ms` and
+    /// `notices`; or, when nothing ran, `error` with `code`, `message` and `data`. Standard error stays empty then
     #[arg(long)]
     pub(super) json: bool,
     /// Text for the shell: bash, or sh where there is no bash

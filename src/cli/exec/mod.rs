@@ -11,6 +11,7 @@ mod tools;
 
 use std::{
     io::{IsTerminal as _, Write as _},
+    os::fd::AsFd,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{
@@ -42,6 +43,9 @@ use self::{
     tools::Programs,
 };
 use super::{Refusal, fail, kept::refused, runtime::block_on, signals::EndSignals, usage};
+
+/// The null device is character device 1:3.
+const NULL_DEVICE: u64 = 1 << 8 | 3;
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     let place = match Place::of(&arguments) {
@@ -104,12 +108,23 @@ fn tell_job(key: &str, job: &str) -> ExitCode {
     let mut stdout = std::io::stdout();
     let written = writeln!(stdout, "{job}").and_then(|()| stdout.flush());
     let Err(error) = written else {
+        if is_nowhere(&stdout) {
+            tell(format_args!("herm: the job {job} of the sandbox {key:?} runs"));
+        }
         return ExitCode::SUCCESS;
     };
     tell(format_args!(
         "herm: the job {job} of the sandbox {key:?} runs; its id could not be written to standard output: {error}"
     ));
     unwritten(Stream::Stdout, &error)
+}
+
+/// Whether output goes to the null device, opened in the way in which it takes the place of an output that was closed when
+/// this process began. A shell that is told to send output there opens it for writing alone.
+fn is_nowhere(output: impl AsFd) -> bool {
+    let null = rustix::fs::fstat(&output).is_ok_and(|stat| stat.st_rdev == NULL_DEVICE);
+    let both = rustix::fs::fcntl_getfl(&output).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::RDWR));
+    null && both
 }
 
 async fn execute(arguments: Arguments, place: Place) -> ExitCode {
