@@ -82,7 +82,7 @@ fn check_encoding(name: &str, bytes: &[u8]) -> Result<(), Problem> {
         ));
     }
     let forbidden = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r');
-    let Some(position) = bytes.iter().position(|byte| forbidden(byte)) else {
+    let Some(position) = bytes.iter().position(forbidden) else {
         return Ok(());
     };
     let before = String::from_utf8_lossy(bytes.get(..position).unwrap_or_default());

@@ -85,17 +85,11 @@ pub(super) async fn open(
     let home = home_in(&directory);
     // A resident that ends in order takes its socket along: nothing ran then.
     let killed = there && home.join("socket").exists();
-    let (residence, running) = match Residence::attach(&home).await {
-        Some(residence) => (residence, true),
-        None => {
-            let swept = base.to_owned();
-            let _ = tokio::task::spawn_blocking(move || lock::sweep(&swept)).await;
-            // A resident whose socket was removed makes it again. Otherwise nobody answers for what may still run.
-            if !is_inhabited(&home) {
-                Traces::of(&home).await.end(true).await?;
-            }
-            (Residence::start_kept(binary, &home, environment).await?, false)
-        }
+    let (residence, running) = if let Some(residence) = Residence::attach(&home).await {
+        (residence, true)
+    } else {
+        clear(base, &home).await?;
+        (Residence::start_kept(binary, &home, environment).await?, false)
     };
     let (state, notice) = match (there, running, killed) {
         (false, ..) => (OpenState::Created, None),
@@ -112,6 +106,20 @@ pub(super) async fn open(
         state,
         notice,
     })
+}
+
+/// Ends what still runs in a sandbox whose resident cannot be reached, before another is started. One that is there makes a
+/// socket that was removed again, and is waited for.
+async fn clear(base: &Path, home: &Path) -> Result<(), Error> {
+    let (base, looked_at) = (base.to_owned(), home.to_owned());
+    let inhabited = blocking(home, move || {
+        lock::sweep(&base);
+        Ok(is_inhabited(&looked_at))
+    });
+    if !inhabited.await? {
+        Traces::of(home).await.end(true).await?;
+    }
+    Ok(())
 }
 
 /// What is wrong with the records of sandboxes that lie in a directory and cannot be listed for that. This blocks.

@@ -74,7 +74,7 @@ impl Programs {
     /// Two have one name.
     pub(super) fn new(tools: &[Tool]) -> Result<Self, String> {
         let mut programs = BTreeMap::new();
-        for Tool { name, program } in tools.iter().cloned() {
+        for Tool { name, program } in tools {
             if let Some(other) = programs.insert(name.clone(), program.clone()) {
                 return Err(format!(
                     "--rpc names the tool {name} twice, as {} and as {}; give each a name of its own",
