@@ -156,7 +156,7 @@ fn watch(child: &mut Child, asked: &AtomicBool) -> io::Result<Option<ExitStatus>
 
 /// Waits for the adapter's end, a signal or a while. Says whether the caller has gone: the writing end of the adapter's
 /// input is closed. Nothing is read from it.
-fn wait(handle: &impl AsFd, input: Option<&impl AsFd>, time: Duration) -> io::Result<bool> {
+pub(super) fn wait(handle: &impl AsFd, input: Option<&impl AsFd>, time: Duration) -> io::Result<bool> {
     let time = Timespec {
         tv_sec: i64::try_from(time.as_secs()).unwrap_or(1),
         tv_nsec: i64::from(time.subsec_nanos()),

@@ -13,6 +13,8 @@ mod kept;
 mod leash;
 mod left;
 mod scratch;
+#[cfg(target_os = "linux")]
+mod tool;
 
 #[cfg(target_os = "linux")]
 pub use descendants::{adopt_orphans, end_orphans};
@@ -26,3 +28,5 @@ pub(crate) use kept::Keeping;
 pub use leash::leash;
 pub(crate) use left::left_behind;
 pub use scratch::{Abandoned, Scratch, ScratchError, clean, leftovers};
+#[cfg(target_os = "linux")]
+pub use tool::{ToolEnd, guard_tool};
