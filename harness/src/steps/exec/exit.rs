@@ -76,6 +76,7 @@ pub(crate) async fn name(scene: &mut Scene, what: &str) -> StepResult {
             scene.prepare(format!(": > {path}; chmod 0644 {path}")).await?;
             run(scene, &path).await
         }
+        "the files that it holds open" => super::open_files::tell(scene).await,
         other => Err(Failure::suite(format!("{other:?} is nothing to name"))),
     }
 }
