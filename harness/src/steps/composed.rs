@@ -134,6 +134,9 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
     if let Some(name) = how.strip_prefix("given a variable with ") {
         return env::run_with_name(scene, name).await;
     }
+    if let Some(signal) = number_in(how, "ended by signal ", " of its own first") {
+        return exit::end_first(scene, signal).await;
+    }
     if let Some(part) = how.strip_prefix("given a NUL byte in ") {
         return error::run_with_nul(scene, part).await;
     }
