@@ -118,7 +118,7 @@ Feature: CWD: a command runs where it was told to
   Scenario Outline: A program that is named by a relative path is looked for from its command's directory
     The same relative path meant different places to different parts of a backend (https://github.com/NousResearch/hermes-agent/issues/113894).
     Given an open sandbox
-    And a directory named "a project"
+    And a directory named "project"
     When a program that lies <where> is run by a relative path
     Then the outcome is exited with code 0
     And standard output is all that was printed

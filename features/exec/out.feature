@@ -98,7 +98,7 @@ Feature: OUT: however much is printed, the caller gets what it asked for
     And the job is over
     Then the job gives all that it has printed, piece by piece, and again
 
-  @id:OUT-012 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:keeps-no-end-of-errors
+  @id:OUT-012 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:keeps-no-end-of-errors @mutant:one-bound-for-both-streams
   Scenario: A caller that wants both ends of the output gets both ends of the errors, too
     Of much output the end was lost, where the error stands that explains it (https://github.com/NousResearch/hermes-agent/issues/86401).
     Given an open sandbox

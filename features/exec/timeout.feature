@@ -131,7 +131,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When a command with a deadline of 30 seconds runs for some seconds
     Then the outcome is exited with code 0
 
-  @id:TIMEOUT-016 @must @since:0.1 @profile:core @needs:timeout @mutant:output-restarts-the-deadline @mutant:errors-restart-the-deadline @mutant:input-restarts-the-deadline @mutant:tool-calls-restart-the-deadline
+  @id:TIMEOUT-016 @must @since:0.1 @profile:core @needs:timeout @mutant:output-restarts-the-deadline @mutant:errors-restart-the-deadline @mutant:input-restarts-the-deadline @mutant:tool-calls-restart-the-deadline @mutant:deadline-ends-only-the-call @mutant:deadline-ends-only-the-shell @mutant:deadlines-come-late
   Scenario Outline: A deadline counts from the start, whatever a command is busy with
     Where a deadline did not end a command, it ran without a bound (https://github.com/langchain-ai/deepagents/pull/1756); one that any sign of life puts off never ends a busy command.
     Given an open sandbox
@@ -170,7 +170,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
       | 31556952000   |
       | 9007199254740 |
 
-  @id:TIMEOUT-018 @must @since:0.1 @profile:core @needs:timeout,argv @mutant:deadlines-only-for-shells
+  @id:TIMEOUT-018 @must @since:0.1 @profile:core @needs:timeout,argv @mutant:deadlines-only-for-shells @mutant:deadline-as-exit-124 @mutant:deadline-ends-only-the-call @mutant:deadlines-come-late
   Scenario: A program that no shell starts is ended at its deadline, too
     Remote commands ran without a bound, since the deadline that was given never reached them (https://github.com/langchain-ai/deepagents/pull/1756).
     Given an open sandbox
