@@ -213,11 +213,10 @@ fn opened_in_words(opened: &Opened) -> String {
         OpenState::Attached => "found again",
         OpenState::Recreated => "made once more",
     };
-    let said: String = opened
-        .notices
-        .iter()
-        .map(|notice| format!("; it said: {notice}"))
-        .collect();
+    let said = match opened.notices.join(", ") {
+        notices if notices.is_empty() => notices,
+        notices => format!("; it said: {notices}"),
+    };
     format!("the sandbox {:?}, {state}{said}", opened.sandbox)
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
             let words = ["sh", "-c", "printf '<%s>' \"$@\"", "sh"];
             let list = words.iter().chain(&ARGUMENTS).map(|word| (*word).into());
             params.command = Command::Argv(list.collect());
-            let expected: String = ARGUMENTS.iter().map(|word| format!("<{word}>")).collect();
+            let expected = format!("<{}>", ARGUMENTS.join("><"));
             return begin(scene, params, expected.into_bytes()).await;
         }
         other => return Err(unknown(other, "given to a job")),
