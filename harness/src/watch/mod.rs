@@ -19,7 +19,7 @@ mod tool;
 #[cfg(target_os = "linux")]
 pub use descendants::{adopt_orphans, end_orphans};
 #[cfg(target_os = "linux")]
-pub use guard::guard;
+pub use guard::{guard, ignored_signals};
 pub use janitor::{Janitor, janitor};
 #[cfg(target_os = "linux")]
 pub use keeper::{keeper, keeping_guard};

@@ -32,6 +32,7 @@ mod resident_run;
 mod run;
 mod sandbox;
 mod shell;
+mod signals;
 mod streams;
 mod survivors;
 mod traces;
