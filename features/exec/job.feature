@@ -168,3 +168,81 @@ Feature: JOB: work that outlives its command
     When a job writes more than is kept for it
     Then the job goes on whenever it is read, and loses nothing
     And the job is told as exited with its code, also in the list
+
+  @id:JOB-020 @must @since:0.1 @profile:jobs @needs:jobs @mutant:kills-all-jobs
+  Scenario: Killing one job leaves the others alone
+    A kill that goes by more than what the job has started hits whoever else fits (https://github.com/NousResearch/hermes-agent/issues/115697).
+    Given an open sandbox
+    When a job keeps a beat
+    And a job tells its number and waits
+    And the job is killed
+    Then the job is told as cancelled
+    And the beat goes on
+
+  @id:JOB-021 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:a-killed-job-takes-commands-along
+  Scenario: Killing a job leaves commands alone that run beside it
+    A kill that goes by more than what the job has started hits whoever else fits (https://github.com/NousResearch/hermes-agent/issues/115697).
+    Given an open sandbox
+    And a command that keeps a beat
+    When a job tells its number and waits
+    And the job is killed
+    Then the job is told as cancelled
+    And the beat goes on
+
+  @id:JOB-022 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:tells-one-of-those-who-wait
+  Scenario: All who wait for a job are told how it ended
+    A status that one had fetched was lost for everybody else, and work that had been done was taken for failed (https://github.com/apache/airflow/pull/72910).
+    Given an open sandbox
+    When a job tells its number and waits
+    Then the job tells all who wait how it has ended
+    And the job is told as exited with its code, also in the list
+
+  @id:JOB-023 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:one-reading-for-all-who-read
+  Scenario: Whoever reads a job at the same time as others is given what is behind their own cursor
+    A reader was given what another had asked for, or what it had already (https://github.com/NousResearch/hermes-agent/issues/65298).
+    Given an open sandbox
+    When a job prints three lines and exits with a code
+    And the job is over
+    Then the job gives each of many readers at once what is behind its own cursor
+
+  @id:JOB-024 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @fresh @mutant:lists-commands-as-jobs
+  Scenario: A command that its caller waits for is no job
+    A list of what runs in the background told of what did not, and whoever cleaned up went by it (https://github.com/NousResearch/hermes-agent/issues/17327).
+    Given an open sandbox
+    And a command that keeps a beat
+    Then it is no job
+
+  @id:JOB-025 @must @since:0.1 @profile:jobs @needs:jobs @mutant:reads-job-ids-as-numbers
+  Scenario: An id that only looks like a job's is that of no job
+    A process that was asked for by an id that nobody had was looked for all the same (https://github.com/NousResearch/hermes-agent/issues/17327).
+    Given an open sandbox
+    When a job keeps a beat
+    And an unknown job is killed by an id like the job's
+    Then the call is refused because the job is not there
+    And the beat goes on
+
+  @id:JOB-026 @must @since:0.1 @profile:jobs @needs:jobs,streams_apart,streams=apart @mutant:keeps-only-the-output-of-jobs
+  Scenario: What a job writes as errors is read as errors
+    Diagnostics go to a stream of their own, so that whoever reads the output finds none in it (https://man7.org/linux/man-pages/man3/stderr.3.html).
+    Given an open sandbox
+    When a job writes on both streams and exits with a code
+    And the job is over
+    Then the job gives each stream its own bytes
+
+  @id:JOB-027 @must @since:0.1 @profile:jobs @needs:jobs @mutant:forgets-all-that-is-over
+  Scenario: Forgetting one job forgets no other
+    A registry lost track of more than it had been told to let go (https://github.com/NousResearch/hermes-agent/issues/31980).
+    Given an open sandbox
+    When 3 jobs end at once, without a word
+    And a job prints three lines and exits with a code
+    And the job is over and forgotten
+    Then the job is not known any more
+    And each job is told as it ended
+
+  @id:JOB-028 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:eight-waits-at-a-time @mutant:tells-one-of-those-who-wait @mutant:kills-jobs-in-name-only
+  Scenario: A job is killed although many wait for it
+    One that waited held what everybody needed, and nothing else could be asked any more (https://github.com/docker/sbx-releases/issues/163).
+    Given an open sandbox
+    When a job keeps a beat
+    And the job is killed while 16 wait for it
+    Then the beat has stopped

@@ -7,7 +7,7 @@ pub(super) mod enc;
 pub(super) mod env;
 pub(super) mod exit;
 pub(super) mod flow;
-mod job;
+pub(super) mod job;
 mod memory;
 pub(super) mod out;
 pub(super) mod race;
