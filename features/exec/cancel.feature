@@ -118,7 +118,7 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
 
   @id:CANCEL-012 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:cancel-ends-jobs @mutant:deadlines-end-jobs
   Scenario Outline: A command that is ended early takes no job with it
-    To end the sandbox for the sake of one slow command ended everything else that was in it (https://github.com/NousResearch/hermes-agent/pull/90226).
+    To end one slow command the whole sandbox was killed, and with it the session (https://github.com/NousResearch/hermes-agent/pull/90226).
     Given an open sandbox
     When a job keeps a beat
     And one of 2 commands <is ended early>
@@ -137,7 +137,7 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
 
   @id:CANCEL-013 @must @since:0.1 @profile:core @needs:cancel,concurrency,left_behind=keep @mutant:cancel-ends-what-was-left-behind
   Scenario: A cancel leaves alone what other commands have left behind
-    Servers started in the background were killed by what was done to a command that had nothing to do with them (https://github.com/google-gemini/gemini-cli/issues/13225).
+    Servers that had been started for later did not live as long as they were needed (https://github.com/google-gemini/gemini-cli/issues/13225).
     Given an open sandbox
     And a command that has left a beat behind
     When one of 2 commands is cancelled
@@ -146,7 +146,7 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
 
   @id:CANCEL-014 @must @since:0.1 @profile:core @needs:timeout,concurrency @mutant:a-deadline-ends-all
   Scenario: One of several commands runs into its deadline, and the others go on
-    A deadline that ended the sandbox turned one slow command into the loss of all (https://github.com/NousResearch/hermes-agent/pull/90226).
+    To end one slow command the whole sandbox was killed, and with it the session (https://github.com/NousResearch/hermes-agent/pull/90226).
     Given an open sandbox
     When one of 5 commands runs into its deadline
     Then the outcome is timed out
@@ -154,7 +154,7 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
 
   @id:CANCEL-015 @must @since:0.1 @profile:core @needs:cancel @mutant:forgets-further-cancels
   Scenario: A command that takes its time to end can be cancelled again and again
-    Whoever sees that an interrupt has not ended a command yet sends it once more (https://github.com/NousResearch/hermes-agent/issues/65298).
+    An interrupt left the command running (https://github.com/NousResearch/hermes-agent/issues/65298); whoever sees that sends another.
     Given an open sandbox
     And a command that ignores requests to end and keeps a beat
     When the command is cancelled again and again

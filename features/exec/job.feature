@@ -169,9 +169,9 @@ Feature: JOB: work that outlives its command
     Then the job goes on whenever it is read, and loses nothing
     And the job is told as exited with its code, also in the list
 
-  @id:JOB-020 @must @since:0.1 @profile:jobs @needs:jobs @mutant:kills-all-jobs
+  @id:JOB-020 @must @since:0.1 @profile:jobs @needs:jobs @mutant:kills-all-jobs @mutant:kills-jobs-in-name-only
   Scenario: Killing one job leaves the others alone
-    A kill that goes by more than what the job has started hits whoever else fits (https://github.com/NousResearch/hermes-agent/issues/115697).
+    A kill that is given too little to go by reaches a group, or everything (https://man7.org/linux/man-pages/man2/kill.2.html).
     Given an open sandbox
     When a job keeps a beat
     And a job tells its number and waits
@@ -179,9 +179,9 @@ Feature: JOB: work that outlives its command
     Then the job is told as cancelled
     And the beat goes on
 
-  @id:JOB-021 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:a-killed-job-takes-commands-along
+  @id:JOB-021 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:a-killed-job-takes-commands-along @mutant:kills-jobs-in-name-only
   Scenario: Killing a job leaves commands alone that run beside it
-    A kill that goes by more than what the job has started hits whoever else fits (https://github.com/NousResearch/hermes-agent/issues/115697).
+    A kill that is given too little to go by reaches a group, or everything (https://man7.org/linux/man-pages/man2/kill.2.html).
     Given an open sandbox
     And a command that keeps a beat
     When a job tells its number and waits
@@ -191,7 +191,7 @@ Feature: JOB: work that outlives its command
 
   @id:JOB-022 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:tells-one-of-those-who-wait
   Scenario: All who wait for a job are told how it ended
-    A status that one had fetched was lost for everybody else, and work that had been done was taken for failed (https://github.com/apache/airflow/pull/72910).
+    The system hands a status out once, and whoever waits second is told that there is no such child (https://man7.org/linux/man-pages/man2/wait.2.html).
     Given an open sandbox
     When a job tells its number and waits
     Then the job tells all who wait how it has ended
@@ -199,7 +199,7 @@ Feature: JOB: work that outlives its command
 
   @id:JOB-023 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:one-reading-for-all-who-read
   Scenario: Whoever reads a job at the same time as others is given what is behind their own cursor
-    A reader was given what another had asked for, or what it had already (https://github.com/NousResearch/hermes-agent/issues/65298).
+    Readers that share one offset take each other's bytes (https://man7.org/linux/man-pages/man2/dup.2.html).
     Given an open sandbox
     When a job prints three lines and exits with a code
     And the job is over
@@ -207,14 +207,14 @@ Feature: JOB: work that outlives its command
 
   @id:JOB-024 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @fresh @mutant:lists-commands-as-jobs
   Scenario: A command that its caller waits for is no job
-    A list of what runs in the background told of what did not, and whoever cleaned up went by it (https://github.com/NousResearch/hermes-agent/issues/17327).
+    What was listed as running in the background did not run there (https://github.com/NousResearch/hermes-agent/issues/17327).
     Given an open sandbox
     And a command that keeps a beat
     Then it is no job
 
-  @id:JOB-025 @must @since:0.1 @profile:jobs @needs:jobs @mutant:reads-job-ids-as-numbers
+  @id:JOB-025 @must @since:0.1 @profile:jobs @needs:jobs @mutant:reads-job-ids-as-numbers @mutant:kills-jobs-in-name-only
   Scenario: An id that only looks like a job's is that of no job
-    A process that was asked for by an id that nobody had was looked for all the same (https://github.com/NousResearch/hermes-agent/issues/17327).
+    A number may be read with blanks, a sign and zeros before it, so that many spellings are one (https://man7.org/linux/man-pages/man3/strtol.3.html).
     Given an open sandbox
     When a job keeps a beat
     And an unknown job is killed by an id like the job's
@@ -231,7 +231,7 @@ Feature: JOB: work that outlives its command
 
   @id:JOB-027 @must @since:0.1 @profile:jobs @needs:jobs @mutant:forgets-all-that-is-over
   Scenario: Forgetting one job forgets no other
-    A registry lost track of more than it had been told to let go (https://github.com/NousResearch/hermes-agent/issues/31980).
+    A registry lost track of what nobody had told it to forget (https://github.com/NousResearch/hermes-agent/issues/31980).
     Given an open sandbox
     When 3 jobs end at once, without a word
     And a job prints three lines and exits with a code
@@ -241,7 +241,7 @@ Feature: JOB: work that outlives its command
 
   @id:JOB-028 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:eight-waits-at-a-time @mutant:tells-one-of-those-who-wait @mutant:kills-jobs-in-name-only
   Scenario: A job is killed although many wait for it
-    One that waited held what everybody needed, and nothing else could be asked any more (https://github.com/docker/sbx-releases/issues/163).
+    One frozen helper held up every other call (https://github.com/docker/sbx-releases/issues/163).
     Given an open sandbox
     When a job keeps a beat
     And the job is killed while 16 wait for it

@@ -126,9 +126,9 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Then the outcome is exited with code 65
     And standard output is empty
 
-  @id:RPC-015 @must @since:0.1 @profile:core @needs:rpc @mutant:asks-again-after-four-seconds @mutant:makes-a-call-twice
+  @id:RPC-015 @must @since:0.1 @profile:core @needs:rpc @mutant:asks-again-after-four-seconds @mutant:makes-a-call-twice @mutant:asks-again-when-it-takes-long
   Scenario: A tool that takes longer than others would wait is called once
-    A tool that took more than its client's default was called anew while it worked, and whatever it does was done twice (https://github.com/crewAIInc/crewAI/issues/7449).
+    A tool was called twice for each attempt, and whatever it does was done twice (https://github.com/crewAIInc/crewAI/issues/7449).
     Given an open sandbox
     When a command calls a tool that takes longer than others would wait
     Then standard output is exactly "123"

@@ -150,7 +150,7 @@ Feature: SESSION: what a shell knows is carried from command to command
 
   @id:SESSION-015 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-are-named-like-files @mutant:sessions-in-small-letters @mutant:sessions-with-short-names @mutant:sessions-in-composed-letters
   Scenario Outline: Sessions whose names hardly differ are two
-    Names that were made fit for something else met, and two users shared what was in it (https://github.com/NousResearch/hermes-agent/pull/79832).
+    Two homes whose names were taken for the same used each other's container (https://github.com/NousResearch/hermes-agent/pull/79832).
     Given an open sandbox
     And a session named with <something> that carries something
     Then a session named with <something else> starts afresh
