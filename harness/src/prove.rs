@@ -2,11 +2,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use futures::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::{
     catalogue::Mutant,
@@ -15,6 +18,7 @@ use crate::{
     matrix::{Digests, Part, Shard},
     plan::Selection,
     runner::{self, RunOptions},
+    scene::Failure,
     subject::Subject,
     verdict::{Exit, Verdict},
 };
@@ -321,6 +325,14 @@ fn is_noticed(verdict: Verdict) -> bool {
     verdict.is_red() || verdict == Verdict::Inconclusive
 }
 
+/// A folder in that folder, with a short name: paths of sockets have to stay short.
+fn own_folder(scratch: &Path) -> io::Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix("")
+        .rand_bytes(6)
+        .tempdir_in(scratch)
+}
+
 async fn verdicts(
     contract: &Contract,
     subject: &Subject,
@@ -359,11 +371,23 @@ async fn verdicts(
             }
         })
     };
+    // A backend that keeps sandboxes does so in the run's folder, and those of the mutants beside it are none of its own.
+    let folder = own_folder(&options.scratch).map_err(|error| runner::SubjectFailure {
+        subject: subject.name.clone(),
+        failure: Failure::suite(format!(
+            "failed to make a folder in {}: {error}",
+            options.scratch.display()
+        )),
+    })?;
     let options = RunOptions {
         selection,
+        scratch: folder.path().to_owned(),
         ..options.clone()
     };
-    runner::test(contract, subject, None, &options, sink).await?;
+    let tested = runner::test(contract, subject, None, &options, sink).await;
+    // What cannot be removed here is removed with the run's folder, and told then.
+    let _ = tokio::task::spawn_blocking(|| folder.close()).await;
+    tested?;
     let verdicts = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(verdicts)
 }
