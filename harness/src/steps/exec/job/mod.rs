@@ -4,14 +4,15 @@ mod begin;
 mod many;
 mod output;
 mod together;
+mod unknown;
 
 use std::{sync::Arc, time::Duration};
 
 use herm_protocol::{
     Error, ErrorKind,
     client::{CallError, Client},
-    exec::{Outcome, Stream},
-    job::{JobInfo, JobListParams, JobOutputParams, JobRef, JobWaitParams},
+    exec::Outcome,
+    job::{JobInfo, JobListParams, JobRef, JobWaitParams},
     method,
 };
 use tokio::time::Instant;
@@ -74,8 +75,8 @@ pub(super) fn register(steps: &mut StepList) {
         .when("an unknown job is {words}", |scene, arguments| {
             Box::pin(async move {
                 match arguments.words(0)?.strip_suffix(" by an id like the job's") {
-                    Some(how) => ask_by_like_ids(scene, how).await,
-                    None => ask_about_none(scene, arguments.words(0)?).await,
+                    Some(how) => unknown::ask_by_like_ids(scene, how).await,
+                    None => unknown::ask_about_none(scene, arguments.words(0)?).await,
                 }
             })
         })
@@ -208,76 +209,6 @@ async fn kill_from_outside(scene: &mut Scene) -> StepResult {
 }
 
 /// Asks something about a job of which there is none.
-async fn ask_about_none(scene: &mut Scene, how: &str) -> StepResult {
-    // In the form of an id of this backend's own, and yet of none that it has given.
-    ask_about(scene, how, "987654321".into()).await
-}
-
-/// Asks by ids that only look like the job's, up to the first that is not refused as unknown.
-async fn ask_by_like_ids(scene: &mut Scene, how: &str) -> StepResult {
-    let id = of_job(scene).await?.job;
-    let turned = if id.chars().any(char::is_lowercase) {
-        id.to_uppercase()
-    } else {
-        id.to_lowercase()
-    };
-    let like = [
-        format!("0{id}"),
-        format!("+{id}"),
-        format!(" {id}"),
-        format!("{id} "),
-        turned,
-    ];
-    for other in like.into_iter().filter(|other| *other != id) {
-        ask_about(scene, how, other).await?;
-        let unknown = scene.refusal.as_ref().map(Error::kind) == Some(ErrorKind::JobNotFound);
-        if !unknown {
-            break;
-        }
-    }
-    Ok(())
-}
-
-async fn ask_about(scene: &mut Scene, how: &str, job: String) -> StepResult {
-    let sandbox = scene.sandbox().await?.id;
-    let patience = scene.patience();
-    let client = scene.client().await?;
-    let of = JobRef {
-        sandbox: sandbox.clone(),
-        job: job.clone(),
-    };
-    let answer = match how {
-        "read" => {
-            let params = JobOutputParams {
-                sandbox,
-                job,
-                stream: Stream::Stdout,
-                from: 0,
-                max: None,
-            };
-            client
-                .call::<method::ReadJob>(&params, patience)
-                .await
-                .map(|_| ())
-        }
-        "waited for" => {
-            let params = JobWaitParams {
-                sandbox,
-                job,
-                within_ms: Some(0),
-            };
-            client
-                .call::<method::WaitJob>(&params, patience)
-                .await
-                .map(|_| ())
-        }
-        "killed" => client.call::<method::KillJob>(&of, patience).await.map(|_| ()),
-        "forgotten" => client.call::<method::ForgetJob>(&of, patience).await.map(|_| ()),
-        other => return Err(Failure::suite(format!("{other:?} is nothing to ask of a job"))),
-    };
-    scene.answer(answer).map(|_| ())
-}
-
 /// What is told of the job when it has ended.
 async fn wait(scene: &mut Scene) -> Result<Result<JobInfo, CallError>, Failure> {
     let within = scene.scaled(SOON);

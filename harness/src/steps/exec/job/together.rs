@@ -64,7 +64,7 @@ impl Asking {
 }
 
 /// Waits that had no bound, or a long one.
-async fn told_as(waits: Vec<Result<JobInfo, CallError>>, expected: &Outcome) -> StepResult {
+fn told_as(waits: Vec<Result<JobInfo, CallError>>, expected: &Outcome) -> StepResult {
     let all = waits.len();
     for (place, told) in waits.into_iter().enumerate() {
         let outcome = match told {
@@ -107,7 +107,7 @@ pub(super) async fn all_are_told(scene: &mut Scene) -> StepResult {
     };
     let (told, ended) = join(waiting, ending).await;
     ended?;
-    told_as(told, &Outcome::Exited { code: CODE }).await
+    told_as(told, &Outcome::Exited { code: CODE })
 }
 
 /// Many wait for the job, and another has it killed meanwhile.
@@ -126,7 +126,7 @@ pub(super) async fn kill_while_many_wait(scene: &mut Scene) -> StepResult {
     };
     let (told, killed) = join(waiting, killing).await;
     killed?;
-    told_as(told, &Outcome::Cancelled).await
+    told_as(told, &Outcome::Cancelled)
 }
 
 /// One waits for the job when its sandbox is destroyed. Whoever waits is answered: as ended or lost, or refused since nothing
@@ -178,5 +178,5 @@ pub(super) async fn each_reads_its_own(scene: &mut Scene) -> StepResult {
             ));
         }
     }
-    told_as(vec![told], &Outcome::Exited { code: CODE }).await
+    told_as(vec![told], &Outcome::Exited { code: CODE })
 }
