@@ -81,3 +81,15 @@ Feature: PROTO: both sides understand each other, now and later
     When the caller goes away
     Then the backend has ended by itself
     And the beat has stopped
+
+  @id:PROTO-010 @must @since:0.1 @profile:core @alone @mutant:ids-are-floating-point @mutant:ids-are-numbers
+  Scenario Outline: A request is answered under the very id that it has
+    An answer has the value of the request's id, which may be text, or a number of any size (https://www.jsonrpc.org/specification#response_object).
+    Given an open sandbox
+    When <a request> is sent
+    Then the outcome is exited with code 0
+
+    Examples:
+      | a request                             |
+      | a request with a long number for its id |
+      | a request with a word for its id      |

@@ -115,3 +115,49 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
     When a command that leaves a mark is cancelled as soon as it is asked for
     Then the outcome is cancelled
     And the mark is not there
+
+  @id:CANCEL-012 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:cancel-ends-jobs @mutant:deadlines-end-jobs
+  Scenario Outline: A command that is ended early takes no job with it
+    To end one slow command the whole sandbox was killed, and with it the session (https://github.com/NousResearch/hermes-agent/pull/90226).
+    Given an open sandbox
+    When a job keeps a beat
+    And one of 2 commands <is ended early>
+    Then the outcome is <so>
+    And the beat goes on
+    And the job is told to run, for as long as it does
+
+    @needs:cancel
+    Examples:
+      | is ended early          | so         |
+      | is cancelled            | cancelled  |
+    @needs:timeout
+    Examples:
+      | is ended early          | so         |
+      | runs into its deadline  | timed out  |
+
+  @id:CANCEL-013 @must @since:0.1 @profile:core @needs:cancel,concurrency,left_behind=keep @mutant:cancel-ends-what-was-left-behind
+  Scenario: A cancel leaves alone what other commands have left behind
+    Servers that had been started for later did not live as long as they were needed (https://github.com/google-gemini/gemini-cli/issues/13225).
+    Given an open sandbox
+    And a command that has left a beat behind
+    When one of 2 commands is cancelled
+    Then the outcome is cancelled
+    And the beat goes on
+
+  @id:CANCEL-014 @must @since:0.1 @profile:core @needs:timeout,concurrency @mutant:a-deadline-ends-all
+  Scenario: One of several commands runs into its deadline, and the others go on
+    To end one slow command the whole sandbox was killed, and with it the session (https://github.com/NousResearch/hermes-agent/pull/90226).
+    Given an open sandbox
+    When one of 5 commands runs into its deadline
+    Then the outcome is timed out
+    And each of the others has received its own number and nothing else
+
+  @id:CANCEL-015 @must @since:0.1 @profile:core @needs:cancel @mutant:forgets-further-cancels
+  Scenario: A command that takes its time to end can be cancelled again and again
+    An interrupt left the command running (https://github.com/NousResearch/hermes-agent/issues/65298); whoever sees that sends another.
+    Given an open sandbox
+    And a command that ignores requests to end and keeps a beat
+    When the command is cancelled again and again
+    Then the outcome is cancelled
+    And the beat has stopped
+    And the sandbox still runs commands

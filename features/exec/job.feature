@@ -169,7 +169,85 @@ Feature: JOB: work that outlives its command
     Then the job goes on whenever it is read, and loses nothing
     And the job is told as exited with its code, also in the list
 
-  @id:JOB-030 @must @since:0.1 @profile:jobs @needs:jobs @mutant:jobs-lose-their-variables @mutant:jobs-lose-their-directory @mutant:jobs-lose-their-input @mutant:shells-read-the-arguments-of-jobs
+  @id:JOB-020 @must @since:0.1 @profile:jobs @needs:jobs @mutant:kills-all-jobs @mutant:kills-jobs-in-name-only
+  Scenario: Killing one job leaves the others alone
+    A kill that is given too little to go by reaches a group, or everything (https://man7.org/linux/man-pages/man2/kill.2.html).
+    Given an open sandbox
+    When a job keeps a beat
+    And a job tells its number and waits
+    And the job is killed
+    Then the job is told as cancelled
+    And the beat goes on
+
+  @id:JOB-021 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:a-killed-job-takes-commands-along @mutant:kills-jobs-in-name-only
+  Scenario: Killing a job leaves commands alone that run beside it
+    A kill that is given too little to go by reaches a group, or everything (https://man7.org/linux/man-pages/man2/kill.2.html).
+    Given an open sandbox
+    And a command that keeps a beat
+    When a job tells its number and waits
+    And the job is killed
+    Then the job is told as cancelled
+    And the beat goes on
+
+  @id:JOB-022 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:tells-one-of-those-who-wait
+  Scenario: All who wait for a job are told how it ended
+    The system hands a status out once, and whoever waits second is told that there is no such child (https://man7.org/linux/man-pages/man2/wait.2.html).
+    Given an open sandbox
+    When a job tells its number and waits
+    Then the job tells all who wait how it has ended
+    And the job is told as exited with its code, also in the list
+
+  @id:JOB-023 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:one-reading-for-all-who-read
+  Scenario: Whoever reads a job at the same time as others is given what is behind their own cursor
+    Readers that share one offset take each other's bytes (https://man7.org/linux/man-pages/man2/dup.2.html).
+    Given an open sandbox
+    When a job prints three lines and exits with a code
+    And the job is over
+    Then the job gives each of many readers at once what is behind its own cursor
+
+  @id:JOB-024 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @fresh @mutant:lists-commands-as-jobs
+  Scenario: A command that its caller waits for is no job
+    What was listed as running in the background did not run there (https://github.com/NousResearch/hermes-agent/issues/17327).
+    Given an open sandbox
+    And a command that keeps a beat
+    Then it is no job
+
+  @id:JOB-025 @must @since:0.1 @profile:jobs @needs:jobs @mutant:reads-job-ids-as-numbers @mutant:kills-jobs-in-name-only
+  Scenario: An id that only looks like a job's is that of no job
+    A number may be read with blanks, a sign and zeros before it, so that many spellings are one (https://man7.org/linux/man-pages/man3/strtol.3.html).
+    Given an open sandbox
+    When a job keeps a beat
+    And an unknown job is killed by an id like the job's
+    Then the call is refused because the job is not there
+    And the beat goes on
+
+  @id:JOB-026 @must @since:0.1 @profile:jobs @needs:jobs,streams_apart,streams=apart @mutant:keeps-only-the-output-of-jobs
+  Scenario: What a job writes as errors is read as errors
+    Diagnostics go to a stream of their own, so that whoever reads the output finds none in it (https://man7.org/linux/man-pages/man3/stderr.3.html).
+    Given an open sandbox
+    When a job writes on both streams and exits with a code
+    And the job is over
+    Then the job gives each stream its own bytes
+
+  @id:JOB-027 @must @since:0.1 @profile:jobs @needs:jobs @mutant:forgets-all-that-is-over
+  Scenario: Forgetting one job forgets no other
+    A registry lost track of what nobody had told it to forget (https://github.com/NousResearch/hermes-agent/issues/31980).
+    Given an open sandbox
+    When 3 jobs end at once, without a word
+    And a job prints three lines and exits with a code
+    And the job is over and forgotten
+    Then the job is not known any more
+    And each job is told as it ended
+
+  @id:JOB-028 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:eight-waits-at-a-time @mutant:tells-one-of-those-who-wait @mutant:kills-jobs-in-name-only
+  Scenario: A job is killed although many wait for it
+    One frozen helper held up every other call (https://github.com/docker/sbx-releases/issues/163).
+    Given an open sandbox
+    When a job keeps a beat
+    And the job is killed while 16 wait for it
+    Then the beat has stopped
+
+  @id:JOB-029 @must @since:0.1 @profile:jobs @needs:jobs @mutant:jobs-lose-their-variables @mutant:jobs-lose-their-directory @mutant:jobs-lose-their-input @mutant:shells-read-the-arguments-of-jobs
   Scenario Outline: A job is given what its command was given
     A background start dropped the input that was asked for, and programs that expected it ended at once (https://github.com/e2b-dev/E2B/issues/927).
     Given an open sandbox
@@ -196,7 +274,7 @@ Feature: JOB: work that outlives its command
       | part      |
       | arguments |
 
-  @id:JOB-031 @must @since:0.1 @profile:jobs @needs:jobs,timeout @mutant:output-restarts-the-deadline-of-jobs @mutant:jobs-without-deadlines
+  @id:JOB-030 @must @since:0.1 @profile:jobs @needs:jobs,timeout @mutant:output-restarts-the-deadline-of-jobs @mutant:jobs-without-deadlines
   Scenario: A job that prints all the time is ended at its deadline
     What ran in the background wrote without a bound, since nothing ended it (https://github.com/Gitlawb/zero/pull/353).
     Given an open sandbox

@@ -64,3 +64,10 @@ Feature: RACE: what happens at the same time stays apart
     When a command uses the name of one that has ended
     Then standard output is exactly "second\n"
     And the total of standard output is 7 bytes
+
+  @id:RACE-010 @must @since:0.1 @profile:core @needs:concurrency @mutant:names-commands-like-files
+  Scenario: Commands at the same time whose names hardly differ are told apart
+    Threads got each other's results (https://github.com/NousResearch/hermes-agent/issues/17770).
+    Given an open sandbox
+    When 8 commands that print their own number under names that hardly differ run at the same time
+    Then each has received its own number and nothing else

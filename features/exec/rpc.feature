@@ -32,13 +32,19 @@ Feature: RPC: code in the sandbox calls tools of its caller
       | 8        |
       | 3000000  |
 
-  @id:RPC-004 @must @since:0.1 @profile:core @needs:rpc @mutant:asks-for-tools-that-were-not-allowed
-  Scenario: A tool that was not allowed is refused, and its caller is never asked
+  @id:RPC-004 @must @since:0.1 @profile:core @needs:rpc @mutant:allows-tools-by-their-beginning @mutant:allows-tools-in-any-case @mutant:asks-for-tools-that-were-not-allowed
+  Scenario Outline: A tool that was not allowed is refused, and its caller is never asked
     Scripts could call the tool that runs commands outside of their sandbox (https://github.com/NousResearch/hermes-agent/pull/6623).
     Given an open sandbox
-    When a command calls a tool that was not allowed
+    When a command calls a tool <that was not allowed>
     Then the outcome is exited with code 77
     And the tool was not called
+
+    Examples:
+      | that was not allowed                               |
+      | that was not allowed                               |
+      | whose name begins as an allowed one's              |
+      | whose name is an allowed one's in capital letters  |
 
   @id:RPC-005 @must @since:0.1 @profile:core @needs:rpc,concurrency @mutant:lends-tools-to-other-commands
   Scenario: A command that may call nothing cannot call with what another one was given
@@ -119,3 +125,11 @@ Feature: RPC: code in the sandbox calls tools of its caller
     When a command calls a tool that says more than it may
     Then the outcome is exited with code 65
     And standard output is empty
+
+  @id:RPC-015 @must @since:0.1 @profile:core @needs:rpc @mutant:asks-again-after-four-seconds @mutant:makes-a-call-twice @mutant:asks-again-when-it-takes-long
+  Scenario: A tool that takes longer than others would wait is called once
+    A tool was called twice for each attempt, and whatever it does was done twice (https://github.com/crewAIInc/crewAI/issues/7449).
+    Given an open sandbox
+    When a command calls a tool that takes longer than others would wait
+    Then standard output is exactly "123"
+    And the tool was called once

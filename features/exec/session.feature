@@ -147,3 +147,24 @@ Feature: SESSION: what a shell knows is carried from command to command
     When a command of the session is given another value of its own
     Then standard output is exactly "own\n"
     And the session has what it carries
+
+  @id:SESSION-015 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-are-named-like-files @mutant:sessions-in-small-letters @mutant:sessions-with-short-names @mutant:sessions-in-composed-letters
+  Scenario Outline: Sessions whose names hardly differ are two
+    Two homes whose names were taken for the same used each other's container (https://github.com/NousResearch/hermes-agent/pull/79832).
+    Given an open sandbox
+    And a session named with <something> that carries something
+    Then a session named with <something else> starts afresh
+    And the session has what it carries
+
+    Examples:
+      | something              | something else                                         |
+      | a dot                  | a blank                                                |
+      | a dot                  | an underscore                                          |
+      | a slash                | an underscore                                          |
+      | an underscore          | an underscore, and a blank at the end                  |
+      | an underscore          | the code of an underscore                              |
+      | an underscore          | an underscore, behind a way there and back             |
+      | an underscore          | a capital letter                                       |
+      | a letter of two bytes  | another letter of two bytes                            |
+      | a letter of two bytes  | a letter and its accent                                |
+      | as many letters as may be, the last of which is an a | as many letters as may be, the last of which is a b |

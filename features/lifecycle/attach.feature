@@ -61,13 +61,18 @@ Feature: ATTACH: the same key finds the same sandbox
     When 8 callers open one key at once
     Then all callers share one sandbox
 
-  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys
-  Scenario: A key that differs in a sign finds another sandbox
+  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:keys-in-small-letters
+  Scenario Outline: A key that hardly differs finds another sandbox
     Two homes of the same name matched each other's container and shared what was in it (https://github.com/NousResearch/hermes-agent/pull/79832).
     Given a sandbox under a key
     And a file in the first one's working directory
-    When another caller opens a key that differs from it in a sign only
+    When another caller opens a key that differs from it in <something> only
     Then it is another sandbox
+
+    Examples:
+      | something             |
+      | a sign                |
+      | the case of a letter  |
 
   @id:ATTACH-009 @must @since:0.1 @profile:persistent @needs:attach,survive_client @alone @fresh @mutant:ends-what-runs-when-killed @mutant:finds-again-as-new @mutant:keys-of-one-process
   Scenario: A command goes on when its caller is killed, and its sandbox is found again
@@ -136,3 +141,11 @@ Feature: ATTACH: the same key finds the same sandbox
     When another caller opens the key
     Then it is the same sandbox, found again
     And the sandbox still runs commands
+
+  @id:ATTACH-017 @must @since:0.1 @profile:persistent @needs:attach,sessions @alone @fresh @mutant:sessions-of-one-process @mutant:keys-of-one-process @mutant:starts-later-callers-elsewhere
+  Scenario: The next caller goes on with a session where the last one left it
+    A session that was resumed worked in another directory than the one where it had been left (https://github.com/NousResearch/hermes-agent/pull/61976).
+    Given a sandbox under a key
+    And a session that carries something
+    When the key is opened again after its caller has gone
+    Then the session has what it carries

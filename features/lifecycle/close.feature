@@ -59,3 +59,20 @@ Feature: CLOSE: what is closed is gone
     And a file in the first one's working directory
     When another sandbox that was opened in that directory is destroyed
     Then the first one still has the file
+
+  @id:CLOSE-008 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @fresh @mutant:waits-for-jobs-that-are-gone
+  Scenario: Destroying a sandbox ends its jobs, and answers whoever waits for one
+    A caller waited for ever for a sandbox that another had removed (https://github.com/vercel/eve/issues/440).
+    Given an open sandbox
+    When a job keeps a beat
+    And the job is waited for until its sandbox is gone
+    Then the beat has stopped
+
+  @id:CLOSE-009 @must @since:0.1 @profile:core @fresh @needs:concurrency @mutant:closing-ends-commands-everywhere
+  Scenario: Destroying a sandbox ends nothing in another
+    Parallel callers interrupted each other's commands (https://github.com/microsoft/vscode/issues/292222).
+    Given two open sandboxes
+    And a command that keeps a beat
+    When the first sandbox is destroyed
+    Then the beat goes on
+    And the sandbox still runs commands

@@ -40,7 +40,7 @@ impl Resident {
         }
     }
 
-    /// All jobs, the oldest first.
+    /// All jobs, the oldest first. A command that somebody is attached to is none.
     ///
     /// # Errors
     /// The resident cannot be reached, or lies.
@@ -65,6 +65,7 @@ impl Resident {
                 return Err(out_of_turn());
             }
             if done {
+                all.retain(is_job);
                 return Ok(all);
             }
         }
@@ -84,7 +85,7 @@ impl Resident {
         match reply.map_err(|fault| ask_fault(sandbox, fault))? {
             Reply::Listing { jobs, .. } => jobs
                 .into_iter()
-                .find(|record| record.job == job)
+                .find(|record| record.job == job && is_job(record))
                 .ok_or_else(|| not_found(job)),
             _ => Err(out_of_turn()),
         }
@@ -102,6 +103,7 @@ impl Resident {
         from: u64,
         most: u64,
     ) -> Result<JobOutput, Error> {
+        self.job(sandbox, job).await?;
         let most = u32::try_from(most.min(MAX_DATA as u64)).unwrap_or(u32::MAX);
         let read = |call| Request::Read {
             call,
@@ -167,6 +169,7 @@ impl Resident {
     /// # Errors
     /// There is no such job, the resident cannot be reached, or the end does not come.
     pub async fn kill_job(&self, sandbox: &str, job: u64, within: Duration) -> Result<(), Error> {
+        self.job(sandbox, job).await?;
         let asked = self
             .ask(|call| Request::Cancel { call, job }, self.settings().answer)
             .await;
@@ -194,6 +197,7 @@ impl Resident {
     /// # Errors
     /// There is no such job, it runs, or the resident cannot be reached.
     pub async fn forget_job(&self, sandbox: &str, job: u64) -> Result<(), Error> {
+        self.job(sandbox, job).await?;
         let asked = self
             .ask(|call| Request::Forget { call, job }, self.settings().answer)
             .await;
@@ -242,6 +246,12 @@ pub fn info(record: JobRecord) -> Result<JobInfo, Error> {
         stdout: total(record.totals[0]),
         stderr: total(record.totals[1]),
     })
+}
+
+/// Whether what the resident knows is a job: somebody is attached to a command as long as its caller waits for it, and to no
+/// job. A command whose caller was lost is one from then on, so that it is found again.
+fn is_job(record: &JobRecord) -> bool {
+    !record.attached
 }
 
 fn not_found(job: u64) -> Error {

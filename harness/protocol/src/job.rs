@@ -22,7 +22,7 @@ pub struct JobListParams {
     pub sandbox: String,
 }
 
-/// Answer to `job.list`: every job that was not forgotten, the oldest first.
+/// Answer to `job.list`: every job that was not forgotten, the oldest first. A command whose caller waits for it is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobList {
     /// The jobs.

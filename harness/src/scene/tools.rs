@@ -21,6 +21,9 @@ pub(crate) const REPEAT: &str = "repeat";
 /// As [`TURN`], but it takes its time.
 pub(crate) const TURN_SLOWLY: &str = "turn-slowly";
 
+/// As [`TURN_SLOWLY`], but it takes longer than most who ask would wait by default.
+pub(crate) const TURN_LATE: &str = "turn-late";
+
 /// Gives back what it is given when two are here.
 pub(crate) const MEET: &str = "meet";
 
@@ -35,6 +38,9 @@ pub(crate) const NEVER: &str = "never";
 
 /// How long a slow tool takes.
 const SLOW: Duration = Duration::from_millis(900);
+
+/// How long a late tool takes: the bounds that are met in the field are 2, 3 and 5 seconds.
+const LATE: Duration = Duration::from_millis(5500);
 
 /// How long one waits for the other.
 const ALONE: Duration = Duration::from_secs(5);
@@ -73,6 +79,7 @@ impl HostTools for Toolbox {
             TALK => return Ok(vec![b'.'; 2048]),
             REPEAT => return Ok(arguments),
             TURN_SLOWLY => sleep(SLOW).await,
+            TURN_LATE => sleep(LATE).await,
             MEET => {
                 self.here.send_modify(|here| *here += 1);
                 let mut here = self.here.subscribe();

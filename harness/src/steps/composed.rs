@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{
     contract::{cap, error, event, proto},
     exec::{
-        args, cancel, cwd, env, exit, flow, lookup, open_files, out, race, shell, stdin, stream, timeout,
-        user,
+        args, cancel, cwd, env, exit, flow, job, lookup, open_files, out, race, shell, stdin, stream,
+        timeout, user,
     },
     files::file,
     general,
@@ -204,6 +204,7 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "not" => env::is_not_set(scene),
         "among the variables that it sees" => env::is_listed(scene),
         "listed as running" => open::listed_as_running(scene).await,
+        "no job" => job::none_is_listed(scene).await,
         "not listed" => open::not_listed(scene).await,
         "the same sandbox, found again" => attach::same(scene),
         "another sandbox" => attach::different(scene),

@@ -226,9 +226,10 @@ fn residence_of<'a>(sandbox: &'a Sandbox, what: &str) -> Result<&'a Residence, E
     sandbox.residence().ok_or_else(|| Error::unsupported(what))
 }
 
-/// The number that a job's id is.
+/// The number of a job by its id. What is only written like it is another id.
 fn job_number(id: &str) -> Result<u64, Error> {
-    id.parse().map_err(|_| {
+    let number = id.parse().ok().filter(|number: &u64| number.to_string() == id);
+    number.ok_or_else(|| {
         Error::new(ErrorKind::JobNotFound, id, format!("there is no job {id:?}"))
             .with_fix("list the jobs of the sandbox; each says its id")
     })

@@ -144,6 +144,39 @@ impl Client {
         self.wait_for(id, answer, name, deadline).await
     }
 
+    /// Sends a request under an id of the caller's choice, and waits for its answer. The id must not be one that this
+    /// client gives by itself, which are the numbers from 1 on. No answer in time is [`Fault::Hung`]; the id is free again
+    /// then, and an answer that comes later breaks the connection.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn call_as(&self, id: &Value, name: &str, params: &Value, deadline: Duration) -> Answer {
+        let (sender, answer) = oneshot::channel();
+        let key = id.to_string();
+        {
+            let mut state = self.shared.lock();
+            if let Some(fault) = &state.fault {
+                return Err(fault.clone().into());
+            }
+            state.chosen.insert(key.clone(), sender);
+        }
+        let request = Message::Request {
+            id: id.clone(),
+            method: name.into(),
+            params: params.clone(),
+        };
+        self.send_line(request.to_line());
+        match timeout(deadline, answer).await {
+            Ok(Ok(answer)) => self.explain(answer).await,
+            Ok(Err(_)) => Err(self.crash().await.into()),
+            Err(_) => {
+                self.shared.lock().chosen.remove(&key);
+                let (method, within) = (name.into(), deadline);
+                Err(Fault::Hung { method, within }.into())
+            }
+        }
+    }
+
     pub(super) fn send_request(
         &self,
         name: &str,

@@ -57,6 +57,16 @@ pub enum Fault {
         /// The request's id.
         id: String,
     },
+    /// It made a call of a tool a second time.
+    #[error(
+        "the adapter made the call {call:?} of exec {exec:?} twice; a call that may have been made is not made again"
+    )]
+    CalledTwice {
+        /// The exec that the call is of.
+        exec: String,
+        /// The call's name.
+        call: String,
+    },
     /// It answered a request that was never sent.
     #[error("the adapter answered request {id}, which was never sent")]
     AnsweredUnasked {
@@ -77,6 +87,7 @@ impl Fault {
             Self::Nonsense { .. } => "adapter_nonsense",
             Self::Flooded { .. } => "adapter_flooded",
             Self::AnsweredTwice { .. } => "adapter_answered_twice",
+            Self::CalledTwice { .. } => "adapter_called_twice",
             Self::AnsweredUnasked { .. } => "adapter_answered_unasked",
         }
     }

@@ -46,6 +46,20 @@ pub struct Uninvited {
     pub tool: String,
 }
 
+/// Why a piece of a call's arguments is not taken.
+enum NotTaken {
+    /// The call was made already, and this begins it anew.
+    Again,
+    /// It is refused, and the conversation goes on.
+    Refused(Error),
+}
+
+impl From<Error> for NotTaken {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
 /// How far a call is.
 enum Call {
     /// Pieces of its arguments come.
@@ -89,13 +103,13 @@ impl Host {
     }
 
     /// Takes a piece of the arguments; gives all of them with the last one.
-    fn collect(&self, params: &ToolCallParams) -> Result<Option<Vec<u8>>, Error> {
+    fn collect(&self, params: &ToolCallParams) -> Result<Option<Vec<u8>>, NotTaken> {
         let mut calls = lock(&self.calls);
         let open = calls.values().filter(|call| !matches!(call, Call::Over)).count();
         let call = match calls.get_mut(&params.call) {
             None if open >= OPEN_CALLS => {
                 let message = format!("{open} calls are under way, and no more are taken");
-                return Err(Error::new(ErrorKind::LimitExceeded, "rpc.call", message));
+                return Err(Error::new(ErrorKind::LimitExceeded, "rpc.call", message).into());
             }
             None => calls
                 .entry(params.call.clone())
@@ -103,21 +117,21 @@ impl Host {
             Some(call) => call,
         };
         let Call::Collecting(collected) = call else {
-            let message = format!(
-                "the call {:?} was made already; it is not made twice",
-                params.call
-            );
-            return Err(Error::new(ErrorKind::AlreadyExists, &params.call, message));
+            if params.offset == 0 {
+                return Err(NotTaken::Again);
+            }
+            let message = format!("the call {:?} has all of its arguments", params.call);
+            return Err(Error::new(ErrorKind::AlreadyExists, &params.call, message).into());
         };
         if params.offset != collected.len() as u64 {
             let problem = format!("is {}, and {} bytes have come", params.offset, collected.len());
-            return Err(Error::invalid_argument("offset", problem));
+            return Err(Error::invalid_argument("offset", problem).into());
         }
         collected.extend_from_slice(params.arguments.as_bytes());
         if collected.len() as u64 > self.rpc.bytes() {
             *call = Call::Over;
             let message = format!("more than {} bytes of arguments", self.rpc.bytes());
-            return Err(Error::new(ErrorKind::LimitExceeded, "arguments", message));
+            return Err(Error::new(ErrorKind::LimitExceeded, "arguments", message).into());
         }
         if params.more {
             return Ok(None);
@@ -217,11 +231,15 @@ impl Shared {
                 self.reply(id, Ok(piece(&[], 0)));
                 return Ok(());
             }
+            Err(NotTaken::Again) => {
+                let ToolCallParams { exec, call, .. } = params;
+                return Err(Fault::CalledTwice { exec, call });
+            }
             // More than was allowed.
-            Err(error) if error.data.resource.as_deref() == Some("arguments") => {
+            Err(NotTaken::Refused(error)) if error.data.resource.as_deref() == Some("arguments") => {
                 return self.refuse_uninvited(id, params, error);
             }
-            Err(error) => {
+            Err(NotTaken::Refused(error)) => {
                 self.reply(id, Err(error));
                 return Ok(());
             }

@@ -47,6 +47,8 @@ pub(super) struct ExecEntry {
 #[derive(Default)]
 pub(super) struct State {
     pub(super) pending: HashMap<u64, oneshot::Sender<Answer>>,
+    /// Requests under an id that somebody has chosen, by that id as JSON.
+    pub(super) chosen: HashMap<String, oneshot::Sender<Answer>>,
     /// Requests whose deadline passed: a late answer to them is no breach.
     pub(super) abandoned: HashSet<u64>,
     pub(super) execs: HashMap<String, ExecEntry>,
@@ -102,17 +104,18 @@ impl Shared {
 
     /// The connection is of no further use: everybody who waits is told.
     pub(super) fn break_off(&self, fault: &Fault) {
-        let (pending, execs) = {
+        let (pending, chosen, execs) = {
             let mut state = self.lock();
             if state.fault.is_none() {
                 state.fault = Some(fault.clone());
             }
             (
                 std::mem::take(&mut state.pending),
+                std::mem::take(&mut state.chosen),
                 std::mem::take(&mut state.execs),
             )
         };
-        for (_, waiting) in pending {
+        for waiting in pending.into_values().chain(chosen.into_values()) {
             let _ = waiting.send(Err(fault.clone().into()));
         }
         drop(execs);
@@ -154,6 +157,10 @@ impl Shared {
     }
 
     fn answer(&self, id: &Value, result: Result<Value, Error>) -> Result<(), Fault> {
+        if let Some(waiting) = self.lock().chosen.remove(&id.to_string()) {
+            let _ = waiting.send(result.map_err(CallError::Refused));
+            return Ok(());
+        }
         let known = id
             .as_u64()
             .filter(|id| *id < self.next_id.load(Ordering::SeqCst) && *id > 0);

@@ -4,13 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use herm_protocol::{
     ByteString,
-    client::{ExecRecord, Fault, Stopped},
+    client::{CallError, ExecRecord, Fault, Stopped},
     exec::{Command, Stream},
     hexadecimal,
     initialize::InitializeParams,
     message::Message,
     method::{self, Method as _},
 };
+
+use serde_json::Value;
 
 use crate::{
     scene::{Failure, Scene, shell},
@@ -146,6 +148,10 @@ async fn future_field(scene: &mut Scene) -> StepResult {
 async fn send_bad_line(scene: &mut Scene, what: &str) -> StepResult {
     let line: &[u8] = match what {
         "a message longer than the declared limit" => return send_long_line(scene).await,
+        "a request with a long number for its id" => {
+            return ask_as(scene, 9_007_199_254_740_993_u64.into()).await;
+        }
+        "a request with a word for its id" => return ask_as(scene, "07".into()).await,
         "half a message" => b"{\"jsonrpc\":\"2.0\",\"id\":77,\"meth\n",
         "a word" => b"hello\n",
         "a list" => b"[1, 2]\n",
@@ -153,6 +159,35 @@ async fn send_bad_line(scene: &mut Scene, what: &str) -> StepResult {
         other => return Err(Failure::suite(format!("{other:?} is no line"))),
     };
     scene.client().await?.send_line(line.to_vec());
+    Ok(())
+}
+
+/// Runs a command by a request with this id; an answer counts only under the very same.
+async fn ask_as(scene: &mut Scene, id: Value) -> StepResult {
+    let params = scene.command("true").await?;
+    let patience = scene.patience();
+    let wire = serde_json::to_value(&params).map_err(|error| Failure::suite(error.to_string()))?;
+    let client = scene.client().await?;
+    let answer = client.call_as(&id, method::Run::NAME, &wire, patience).await;
+    let told =
+        match answer {
+            Err(CallError::Fault(Fault::AnsweredUnasked { id: other })) => {
+                let expected = format!("an answer with the id {id}");
+                return Err(Failure::failed(
+                    expected,
+                    format!("an answer with the id {other}"),
+                ));
+            }
+            Err(CallError::Fault(fault)) => return Err(scene.broken(fault)),
+            Err(CallError::Refused(error)) => Err(error),
+            Ok(result) => Ok(serde_json::from_value(result)
+                .map_err(|error| Failure::failed("a result", error.to_string()))?),
+        };
+    scene.keep(ExecRecord {
+        exec: params.exec,
+        answer: Some(told),
+        ..Default::default()
+    });
     Ok(())
 }
 

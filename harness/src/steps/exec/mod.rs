@@ -8,7 +8,7 @@ pub(super) mod enc;
 pub(super) mod env;
 pub(super) mod exit;
 pub(super) mod flow;
-mod job;
+pub(super) mod job;
 pub(super) mod lookup;
 mod memory;
 pub(super) mod open_files;

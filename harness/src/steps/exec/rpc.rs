@@ -10,7 +10,7 @@ use herm_protocol::{
 use crate::{
     scene::{
         Failure, Scene, shell,
-        tools::{FAIL, MEET, NEVER, REPEAT, TALK, TURN, TURN_SLOWLY, Toolbox},
+        tools::{FAIL, MEET, NEVER, REPEAT, TALK, TURN, TURN_LATE, TURN_SLOWLY, Toolbox},
     },
     step::{StepList, StepResult},
     steps::{composed::unknown, general::all_bytes},
@@ -18,6 +18,9 @@ use crate::{
 
 /// A tool that no command is allowed.
 const FORBIDDEN: &str = "forbidden";
+
+/// Tools that no command is allowed, and that are called much like [`TURN`], which is.
+const LIKE: [&str; 2] = ["turning", "TURN"];
 
 /// The bound of a command that may not say much.
 const FEW_BYTES: u64 = 1000;
@@ -71,7 +74,7 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
     {
         return repeat(scene, bytes).await;
     }
-    let rpc = Rpc::allowing([TALK, TURN, TURN_SLOWLY, MEET, FAIL, NEVER]);
+    let rpc = Rpc::allowing([TALK, TURN, TURN_SLOWLY, TURN_LATE, MEET, FAIL, NEVER]);
     let few = Rpc {
         max_bytes: Some(FEW_BYTES),
         ..rpc.clone()
@@ -82,6 +85,11 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
         "a tool that takes its time" => {
             run(scene, rpc, format!("printf 321 | {}", call_of(TURN_SLOWLY))).await
         }
+        "a tool that takes longer than others would wait" => {
+            run(scene, rpc, format!("printf 321 | {}", call_of(TURN_LATE))).await
+        }
+        "a tool whose name begins as an allowed one's" => run(scene, rpc, nothing(LIKE[0])).await,
+        "a tool whose name is an allowed one's in capital letters" => run(scene, rpc, nothing(LIKE[1])).await,
         "a tool that fails" => run(scene, rpc, nothing(FAIL)).await,
         "a tool that was not allowed" => run(scene, rpc, nothing(FORBIDDEN)).await,
         "a tool three times, and may twice" => {

@@ -23,19 +23,19 @@ const VALUE: &str = "HERM_EXPORTED";
 /// The variable of a session that carries something.
 const KEPT: &str = "HERM_KEPT";
 
+/// The longest name of a session, in bytes.
+const LONGEST: usize = 256;
+
+/// Words before what is special about the name of a session.
+const NAMED: &str = "named with ";
+
 /// Says where a command is and what it has of the session. A command before it that fails must not matter.
 const LOOK: &str = "false; printf '%s\\n' \"${HERM_KEPT-none}\"; pwd -P";
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given("a session in which a command has {words}", |scene, arguments| {
-            Box::pin(async move {
-                let text = first_text(scene, arguments.words(0)?)?;
-                prepare(scene, text).await
-            })
-        })
-        .given("a session that carries something", |scene, _| {
-            Box::pin(carry_something(scene))
+        .given("a session {words}", |scene, arguments| {
+            Box::pin(async move { begin(scene, arguments.words(0)?).await })
         })
         .when("a command of the session {words}", |scene, arguments| {
             Box::pin(async move { act(scene, arguments.words(0)?).await })
@@ -59,6 +59,47 @@ pub(super) fn register(steps: &mut StepList) {
         .then("{words} session {words}", |scene, arguments| {
             Box::pin(async move { observe(scene, arguments.words(0)?, arguments.words(1)?).await })
         });
+}
+
+/// A session as a scenario begins with it.
+async fn begin(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(done) = what.strip_prefix("in which a command has ") {
+        let text = first_text(scene, done)?;
+        return prepare(scene, text).await;
+    }
+    let named = what
+        .strip_suffix(" that carries something")
+        .and_then(|named| named.strip_prefix(NAMED));
+    if let Some(sign) = named {
+        scene.notes.session = Some(named_with(scene, sign)?);
+    } else if what != "that carries something" {
+        return Err(unknown(what, "a session"));
+    }
+    carry_something(scene).await
+}
+
+/// A name that differs from others of the scenario in one place only.
+fn named_with(scene: &mut Scene, sign: &str) -> Result<String, Failure> {
+    let token = scene.token();
+    let stem = scene.notes.name.get_or_insert(token);
+    let filled = |last: &str| format!("{last:->0$}", LONGEST - stem.len());
+    let end = match sign {
+        "a dot" => "a.b".into(),
+        "a blank" => "a b".into(),
+        "an underscore" => "a_b".into(),
+        "a slash" => "a/b".into(),
+        "a capital letter" => "A_b".into(),
+        "a letter of two bytes" => "a\u{e9}".into(),
+        "another letter of two bytes" => "a\u{fc}".into(),
+        "a letter and its accent" => "ae\u{301}".into(),
+        "the code of an underscore" => "a%5Fb".into(),
+        "an underscore, and a blank at the end" => "a_b ".into(),
+        "an underscore, behind a way there and back" => "x/../a_b".into(),
+        "as many letters as may be, the last of which is an a" => filled("a"),
+        "as many letters as may be, the last of which is a b" => filled("b"),
+        other => return Err(unknown(other, "in the name of a session")),
+    };
+    Ok(format!("{stem}{end}"))
 }
 
 /// The scenario's session.
@@ -267,11 +308,16 @@ async fn observe(scene: &mut Scene, whose: &str, what: &str) -> StepResult {
         "the" => Some(name(scene)),
         "another" => Some(scene.token()),
         "a command without a" => None,
+        "a" => {
+            let sign = what.strip_suffix(" starts afresh").unwrap_or(what);
+            let sign = sign.strip_prefix(NAMED).unwrap_or(sign);
+            Some(named_with(scene, sign)?)
+        }
         other => return Err(unknown(other, "whose session it is")),
     };
     let expected = match what {
         "has what it carries" => carried(scene).await?,
-        "starts afresh" => {
+        afresh if afresh.ends_with("starts afresh") => {
             let workdir = scene.workdir().await?;
             [b"none\n", workdir.as_bytes(), b"\n"].concat()
         }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use herm_protocol::{
-    ByteString,
-    client::{Exec, Fault},
+    ByteString, ErrorKind,
+    client::{CallError, Exec, Fault},
     exec::{Command, Outcome},
 };
 
@@ -12,7 +12,7 @@ use super::{busy, rpc};
 use crate::{
     scene::{Failure, Scene, processes_with, shell},
     step::{StepList, StepResult},
-    steps::general::expect_outcome,
+    steps::{composed::unknown, general::expect_outcome},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -34,7 +34,15 @@ pub(super) fn register(steps: &mut StepList) {
         .when("a command keeps a beat with a deadline of {int} milliseconds, and then one of {int}", |scene, arguments| {
             Box::pin(async move { run_until_each(scene, [arguments.int(0)?, arguments.int(1)?]).await })
         })
-        .when("the command is cancelled", |scene, _| Box::pin(cancel(scene)));
+        .when("the command is {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "cancelled" => cancel(scene, 1).await,
+                    "cancelled again and again" => cancel(scene, 3).await,
+                    other => Err(unknown(other, "done to a command")),
+                }
+            })
+        });
 }
 
 /// What a command prints before its deadline.
@@ -241,12 +249,13 @@ pub(crate) fn told_apart(scene: &Scene) -> StepResult {
     ))
 }
 
-async fn cancel(scene: &mut Scene) -> StepResult {
+/// Cancels the command that many times, each time right behind the one before, and waits for its end.
+async fn cancel(scene: &mut Scene, times: usize) -> StepResult {
     let patience = scene.patience();
     let Some(exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));
     };
-    let record = cancelled(exec, patience).await.inspect_err(|_| {
+    let record = cancelled(exec, times, patience).await.inspect_err(|_| {
         if let Some(worker) = &mut scene.worker {
             worker.broken = true;
         }
@@ -255,8 +264,19 @@ async fn cancel(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
-async fn cancelled(exec: Exec, patience: Duration) -> Result<herm_protocol::client::ExecRecord, Failure> {
+async fn cancelled(
+    exec: Exec,
+    times: usize,
+    patience: Duration,
+) -> Result<herm_protocol::client::ExecRecord, Failure> {
     exec.cancel(patience).await?;
+    for answer in futures::future::join_all((1..times).map(|_| exec.cancel(patience))).await {
+        match answer {
+            // It may have ended meanwhile, which is no harm.
+            Err(CallError::Refused(error)) if error.kind() == ErrorKind::ExecNotFound => {}
+            other => other?,
+        }
+    }
     exec.wait(patience).await.map_err(|fault: Fault| fault.into())
 }
 

@@ -27,8 +27,11 @@ const MUCH: usize = 256 * 1024;
 /// How long commands that run at the same time may take.
 const TOGETHER: Duration = Duration::from_secs(30);
 
-/// How long a cancelled command of several would have run.
+/// Seconds that each of several commands runs of which one ends early.
 const RUNS: &str = "1";
+
+/// The deadline of the one that ends early, in milliseconds.
+const EARLY: u64 = 300;
 
 /// What one of several commands should have been answered.
 #[derive(Clone, Debug)]
@@ -60,8 +63,8 @@ pub(super) fn register(steps: &mut StepList) {
                 Box::pin(async move { run_together(scene, arguments.int(0)?, arguments.words(1)?).await })
             },
         )
-        .when("one of {int} commands is cancelled", |scene, arguments| {
-            Box::pin(async move { cancel_one(scene, arguments.int(0)?).await })
+        .when("one of {int} commands {words}", |scene, arguments| {
+            Box::pin(async move { end_one(scene, arguments.int(0)?, arguments.words(1)?).await })
         })
         .then("each {words}", |scene, arguments| {
             Box::pin(async move { each(scene, arguments.words(0)?).await })
@@ -112,10 +115,13 @@ async fn prepare(
     what: &str,
 ) -> Result<(herm_protocol::exec::RunParams, Expected), Failure> {
     match what {
-        "print their own number" => {
-            let params = scene
+        "print their own number" | "print their own number under names that hardly differ" => {
+            let mut params = scene
                 .command(format!("echo begin {number}; sleep 0.2; echo end {number}"))
                 .await?;
+            if what.ends_with("hardly differ") {
+                params.exec = hardly_different(scene, number);
+            }
             Ok((
                 params,
                 Expected::output(format!("begin {number}\nend {number}\n")),
@@ -167,29 +173,54 @@ async fn prepare(
     }
 }
 
-/// Cancels one of several commands that run at the same time. It is the last command from here on; the others are those
-/// that are looked at together.
-async fn cancel_one(scene: &mut Scene, count: u32) -> StepResult {
+/// A name that others of the scenario differ from in one sign, or in how that is written.
+fn hardly_different(scene: &mut Scene, number: u32) -> String {
+    const SIGNS: [&str; 8] = [
+        "a.b",
+        "a b",
+        "a_b",
+        "A_b",
+        "a/b",
+        "a\u{e9}",
+        "ae\u{301}",
+        "a\u{fc}",
+    ];
+    let token = scene.token();
+    let stem = scene.notes.name.get_or_insert(token);
+    format!("{stem}{}", SIGNS[number as usize % SIGNS.len()])
+}
+
+/// One of several commands that run at the same time ends before the others. It is the last command from here on; the others
+/// are those that are looked at together.
+async fn end_one(scene: &mut Scene, count: usize, how: &str) -> StepResult {
+    let deadline = match how {
+        "is cancelled" => None,
+        "runs into its deadline" => Some(EARLY),
+        other => return Err(unknown(other, "the end of one of several commands")),
+    };
+    let chosen = count / 2;
     let mut execs = Vec::new();
     for number in 0..count {
         let text = format!("echo begin {number}; sleep {RUNS}; echo end {number}");
-        let params = scene.command(text).await?;
+        let mut params = scene.command(text).await?;
+        params.timeout_ms = deadline.filter(|_| number == chosen);
         execs.push(scene.start(&params).await?);
         let output = format!("begin {number}\nend {number}\n");
         scene.notes.expected.push(Expected::output(output));
     }
     let patience = scene.patience();
-    let chosen = execs.len() / 2;
     let exec = execs
         .get_mut(chosen)
         .ok_or_else(|| Failure::suite("no command runs"))?;
-    exec.wait_until(patience, |record| !record.pieces.is_empty())
-        .await?;
-    exec.cancel(patience).await?;
+    if deadline.is_none() {
+        exec.wait_until(patience, |record| !record.pieces.is_empty())
+            .await?;
+        exec.cancel(patience).await?;
+    }
     await_all(scene, execs, patience).await?;
     scene.notes.expected.remove(chosen);
-    let cancelled = scene.notes.records.remove(chosen);
-    scene.keep(cancelled);
+    let ended = scene.notes.records.remove(chosen);
+    scene.keep(ended);
     Ok(())
 }
 
@@ -201,13 +232,14 @@ pub(crate) fn expect_each(scene: &Scene) -> StepResult {
             "several commands are to be looked at, and none were run",
         ));
     }
-    for (record, expected) in records.iter().zip(expected) {
-        expect_one(record, expected)?;
+    for (place, (record, expected)) in records.iter().zip(expected).enumerate() {
+        let which = format!("number {} of the {} that are looked at", place + 1, records.len());
+        expect_one(record, expected, &which)?;
     }
     Ok(())
 }
 
-fn expect_one(record: &ExecRecord, expected: &Expected) -> StepResult {
+fn expect_one(record: &ExecRecord, expected: &Expected, which: &str) -> StepResult {
     let code = i32::from(expected.code);
     let result = match &record.answer {
         Some(Ok(result)) if result.outcome == (Outcome::Exited { code }) => result,
@@ -219,8 +251,8 @@ fn expect_one(record: &ExecRecord, expected: &Expected) -> StepResult {
             };
             let output = show(&record.bytes(Stream::Stdout));
             return Err(Failure::failed(
-                format!("each command to exit with its own code, one of them with {code}"),
-                format!("{seen}; its output was {output}"),
+                format!("each command to come to its own end, and {which} to exit with code {code}"),
+                format!("{which} was told as {seen}; its output was {output}"),
             ));
         }
     };
@@ -232,7 +264,10 @@ fn expect_one(record: &ExecRecord, expected: &Expected) -> StepResult {
             Ok(())
         } else {
             Err(Failure::failed(
-                format!("{} bytes, SHA-256 {digest}", expected.output.len()),
+                format!(
+                    "{which} to have written {} bytes, SHA-256 {digest}",
+                    expected.output.len()
+                ),
                 super::out::in_words(&result.stdout),
             ))
         };
@@ -242,7 +277,7 @@ fn expect_one(record: &ExecRecord, expected: &Expected) -> StepResult {
         return Ok(());
     }
     Err(Failure::failed(
-        show(&expected.output),
+        format!("{which} to have written {}", show(&expected.output)),
         format!("{}{}", show(&seen), difference(&expected.output, &seen)),
     ))
 }

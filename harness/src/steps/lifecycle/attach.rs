@@ -7,7 +7,8 @@ use herm_protocol::{
     exec::{Command, Outcome, RunParams, Stream},
     method,
     sandbox::{
-        CloseHow, Empty, OpenParams, OpenState, Opened, SandboxRef, SandboxSpec, SandboxState, Variable,
+        CloseHow, Empty, OpenParams, OpenState, Opened, SandboxInfo, SandboxRef, SandboxSpec, SandboxState,
+        Variable,
     },
 };
 
@@ -22,6 +23,12 @@ use crate::{
 
 /// The variable that a later caller asks for, and its value before and after.
 const VARIABLE: (&str, &str, &str) = ("HERM_CALLER", "first", "second");
+
+/// What another caller does whose key is not the scenario's, and much like it.
+const DIFFERS_IN_A_SIGN: &str = "opens a key that differs from it in a sign only";
+
+/// As [`DIFFERS_IN_A_SIGN`].
+const DIFFERS_IN_CASE: &str = "opens a key that differs from it in the case of a letter only";
 
 pub(super) fn register(steps: &mut StepList) {
     steps
@@ -84,12 +91,12 @@ async fn other(scene: &mut Scene, what: &str) -> StepResult {
     let former = scene.another_caller().await?;
     let own = scene.own.len();
     let done = match what {
-        "opens the key" | "opens a key that differs from it in a sign only" => {
+        "opens the key" | DIFFERS_IN_A_SIGN | DIFFERS_IN_CASE => {
             let key = scene.key();
-            let key = if what == "opens the key" {
-                key
-            } else {
-                key.replacen('-', "_", 1)
+            let key = match what {
+                DIFFERS_IN_A_SIGN => key.replacen('-', "_", 1),
+                DIFFERS_IN_CASE => key.replacen('h', "H", 1),
+                _ => key,
             };
             let opened = scene.open_keyed(Some(key), SandboxSpec::default()).await;
             match opened {
@@ -152,8 +159,8 @@ async fn look_for(scene: &mut Scene) -> StepResult {
     match of_key.as_slice() {
         [info] if info.sandbox == id && info.state == SandboxState::Running => {}
         [] => {
-            let seen = format!("{} others", listed.len());
-            return Err(Failure::failed(format!("the key {key:?} in the list"), seen));
+            let expected = format!("the sandbox {id} with the key {key:?} in the list");
+            return Err(Failure::failed(expected, keys_of(&listed)));
         }
         found => {
             let expected = format!("one running sandbox {id} of the key in the list");
@@ -169,6 +176,24 @@ async fn look_for(scene: &mut Scene) -> StepResult {
         }
     }
     Ok(())
+}
+
+/// The sandboxes of a list with their keys, for people.
+fn keys_of(listed: &[SandboxInfo]) -> String {
+    const SHOWN: usize = 10;
+    if listed.is_empty() {
+        return "an empty list".into();
+    }
+    let one = |info: &SandboxInfo| match &info.key {
+        Some(key) => format!("{} with the key {key:?}", info.sandbox),
+        None => format!("{} without a key", info.sandbox),
+    };
+    let shown: Vec<String> = listed.iter().take(SHOWN).map(one).collect();
+    let more = match listed.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// What the last opening answered, the one before it, and whether it did.

@@ -3,7 +3,7 @@
 use herm_protocol::{exec::RunParams, method};
 use tokio::time::Instant;
 
-use super::{CODE, WORDS};
+use super::{CODE, ERRORS, WORDS};
 use crate::{
     scene::{Failure, Scene, shell},
     step::StepResult,
@@ -47,6 +47,10 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
             scene.notes.content = Some([half.as_slice(), &half].concat());
             let (half, sign) = (shell::numbered(HALF), until_sign(scene).await?);
             format!("{half}; {sign}; {half}; exit {CODE}")
+        }
+        "writes on both streams and exits with a code" => {
+            let (out, err) = (shell::print(WORDS.as_bytes()), shell::print(ERRORS.as_bytes()));
+            format!("{out}; {{ {err}; }} >&2; exit {CODE}")
         }
         "tells its number and waits" => format!("echo $$; {}; exit {CODE}", until_sign(scene).await?),
         "sends its output to a file and exits on a sign" => {

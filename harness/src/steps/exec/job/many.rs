@@ -38,7 +38,7 @@ pub(super) async fn start(scene: &mut Scene, count: u32, what: &str) -> StepResu
     Ok(())
 }
 
-async fn listed(scene: &mut Scene) -> Result<Vec<JobInfo>, Failure> {
+pub(super) async fn listed(scene: &mut Scene) -> Result<Vec<JobInfo>, Failure> {
     let sandbox = scene.sandbox().await?.id;
     let patience = scene.patience();
     let client = scene.client().await?;

@@ -4,14 +4,16 @@ mod begin;
 mod given;
 mod many;
 mod output;
+mod together;
+mod unknown;
 
 use std::{sync::Arc, time::Duration};
 
 use herm_protocol::{
     Error, ErrorKind,
     client::{CallError, Client},
-    exec::{Outcome, Stream},
-    job::{JobInfo, JobListParams, JobOutputParams, JobRef, JobWaitParams},
+    exec::Outcome,
+    job::{JobInfo, JobListParams, JobRef, JobWaitParams},
     method,
 };
 use tokio::time::Instant;
@@ -24,6 +26,9 @@ use crate::{
 
 /// What the job of a scenario prints.
 const WORDS: &str = "one\ntwo\nthree\n";
+
+/// What it prints as errors, where it does.
+const ERRORS: &str = "four\nfive\n";
 
 /// How it ends.
 const CODE: i32 = 7;
@@ -64,7 +69,12 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move { do_to_job(scene, arguments.words(0)?).await })
         })
         .when("an unknown job is {words}", |scene, arguments| {
-            Box::pin(async move { ask_about_none(scene, arguments.words(0)?).await })
+            Box::pin(async move {
+                match arguments.words(0)?.strip_suffix(" by an id like the job's") {
+                    Some(how) => unknown::ask_by_like_ids(scene, how).await,
+                    None => unknown::ask_about_none(scene, arguments.words(0)?).await,
+                }
+            })
         })
         .then("the job {words}", |scene, arguments| {
             Box::pin(async move { observe(scene, arguments.words(0)?).await })
@@ -81,6 +91,8 @@ async fn list_variables(scene: &mut Scene) -> StepResult {
 
 async fn do_to_job(scene: &mut Scene, what: &str) -> StepResult {
     match what {
+        "killed while 16 wait for it" => together::kill_while_many_wait(scene).await,
+        "waited for until its sandbox is gone" => together::destroy_while_one_waits(scene).await,
         "killed" => kill(scene).await,
         "killed by another command" => kill_from_outside(scene).await,
         "over" => over(scene).await,
@@ -114,6 +126,11 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         "is told as exited with its code, also in the list" => {
             told_as(scene, &Outcome::Exited { code: CODE }).await
         }
+        "tells all who wait how it has ended" => together::all_are_told(scene).await,
+        "gives each of many readers at once what is behind its own cursor" => {
+            together::each_reads_its_own(scene).await
+        }
+        "gives each stream its own bytes" => output::apart(scene).await,
         "gives its output from every cursor" => output::read_from_every_cursor(scene).await,
         "gives nothing from beyond its end" => output::nothing_beyond_the_end(scene).await,
         "gives all that it has printed, piece by piece, and again" => output::whole_twice(scene).await,
@@ -192,48 +209,6 @@ async fn kill_from_outside(scene: &mut Scene) -> StepResult {
 }
 
 /// Asks something about a job of which there is none.
-async fn ask_about_none(scene: &mut Scene, how: &str) -> StepResult {
-    let sandbox = scene.sandbox().await?.id;
-    let patience = scene.patience();
-    let client = scene.client().await?;
-    // In the form of an id of this backend's own, and yet of none that it has given.
-    let job = "987654321".to_owned();
-    let of = JobRef {
-        sandbox: sandbox.clone(),
-        job: job.clone(),
-    };
-    let answer = match how {
-        "read" => {
-            let params = JobOutputParams {
-                sandbox,
-                job,
-                stream: Stream::Stdout,
-                from: 0,
-                max: None,
-            };
-            client
-                .call::<method::ReadJob>(&params, patience)
-                .await
-                .map(|_| ())
-        }
-        "waited for" => {
-            let params = JobWaitParams {
-                sandbox,
-                job,
-                within_ms: Some(0),
-            };
-            client
-                .call::<method::WaitJob>(&params, patience)
-                .await
-                .map(|_| ())
-        }
-        "killed" => client.call::<method::KillJob>(&of, patience).await.map(|_| ()),
-        "forgotten" => client.call::<method::ForgetJob>(&of, patience).await.map(|_| ()),
-        other => return Err(Failure::suite(format!("{other:?} is nothing to ask of a job"))),
-    };
-    scene.answer(answer).map(|_| ())
-}
-
 /// What is told of the job when it has ended.
 async fn wait(scene: &mut Scene) -> Result<Result<JobInfo, CallError>, Failure> {
     let within = scene.scaled(SOON);
@@ -350,4 +325,20 @@ async fn forgotten(scene: &mut Scene) -> StepResult {
             format!("it is told as {:?}", info.outcome),
         )),
     }
+}
+
+/// A command that somebody waits for is not told as a job.
+pub(crate) async fn none_is_listed(scene: &mut Scene) -> StepResult {
+    let listed = many::listed(scene).await?;
+    if listed.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<String> = listed
+        .iter()
+        .map(|info| format!("{}: {}", info.job, info.command.to_string_lossy()))
+        .collect();
+    Err(Failure::failed(
+        "no job, since what runs is a command that its caller waits for",
+        told.join(", "),
+    ))
 }

@@ -10,7 +10,7 @@ use herm_protocol::{
 use tokio::time::{Instant, sleep};
 
 use super::{
-    WORDS,
+    ERRORS, WORDS,
     begin::{FLOOD, LINE},
     info, of_job,
 };
@@ -33,11 +33,20 @@ const COMES: Duration = Duration::from_secs(15);
 const AT_A_TIME: u64 = 100_000;
 
 async fn read(scene: &mut Scene, from: u64, max: Option<u64>) -> Result<JobOutput, Failure> {
+    read_stream(scene, Stream::Stdout, from, max).await
+}
+
+async fn read_stream(
+    scene: &mut Scene,
+    stream: Stream,
+    from: u64,
+    max: Option<u64>,
+) -> Result<JobOutput, Failure> {
     let of = of_job(scene).await?;
     let params = JobOutputParams {
         sandbox: of.sandbox,
         job: of.job,
-        stream: Stream::Stdout,
+        stream,
         from,
         max,
     };
@@ -84,6 +93,30 @@ pub(super) async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
             return Err(Failure::failed(
                 format!("from {from}: {}", expected.escape_ascii()),
                 seen.escape_ascii().to_string(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Each stream has what was written to it, from a cursor within it, and the list tells the total of each.
+pub(super) async fn apart(scene: &mut Scene) -> StepResult {
+    const FROM: usize = 2;
+    let total = info(scene).await?;
+    for (stream, words, told) in [
+        (Stream::Stdout, WORDS, total.stdout.bytes),
+        (Stream::Stderr, ERRORS, total.stderr.bytes),
+    ] {
+        let seen = read_stream(scene, stream, FROM as u64, None).await?;
+        let expected = &words.as_bytes()[FROM..];
+        if seen.data.as_bytes() != expected || told != words.len() as u64 {
+            return Err(Failure::failed(
+                format!(
+                    "from {FROM} of {stream}: {}, of {} bytes",
+                    show(expected),
+                    words.len()
+                ),
+                format!("{}, of {told} bytes", show(seen.data.as_bytes())),
             ));
         }
     }
