@@ -113,3 +113,18 @@ Feature: CWD: a command runs where it was told to
     Given an open sandbox
     When a command in a directory whose name is not valid UTF-8 prints its working directory
     Then it is this directory
+
+  @id:CWD-014 @must @since:0.1 @profile:core @needs:cwd,argv @mutant:looks-programs-up-in-the-first-directory
+  Scenario Outline: A program that is named by a relative path is looked for from its command's directory
+    The same relative path meant different places to different parts of a backend (https://github.com/NousResearch/hermes-agent/issues/113894).
+    Given an open sandbox
+    And a directory named "project"
+    When a program that lies <where> is run by a relative path
+    Then the outcome is exited with code 0
+    And standard output is all that was printed
+
+    Examples:
+      | where                |
+      | in this directory    |
+      | below this directory |
+      | above this directory |

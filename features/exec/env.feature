@@ -133,3 +133,28 @@ Feature: ENV: a command sees the variables it was given, and no secrets
     Given an open sandbox
     When a command with the variable "HERM_EMPTY" set to "" asks whether it is set
     Then standard output is exactly "set\n"
+
+  @id:ENV-014 @must @since:0.1 @profile:core @needs:env @mutant:loses-the-search-path
+  Scenario: A search path that a command was given is the one that it uses
+    A search path that was corrupted on its way broke every later command for good (https://github.com/NousResearch/hermes-agent/issues/38249).
+    Given an open sandbox
+    When a command uses a program that is on its own search path
+    Then the outcome is exited with code 0
+    And standard output is that value
+
+  @id:ENV-015 @must @since:0.1 @profile:core @needs:env,argv @mutant:loses-the-search-path-of-programs @mutant:looks-programs-up-on-its-own-path
+  Scenario: A program is looked for on the search path that it was given
+    A program is looked for along PATH in the environment that it gets (https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap08.html).
+    Given an open sandbox
+    When a program that is on its own search path is run
+    Then the outcome is exited with code 0
+    And standard output is that value
+
+  @id:ENV-016 @must @since:0.1 @profile:core @fresh @needs:env @mutant:loses-the-search-path-of-sandboxes
+  Scenario: A search path that a sandbox was given is that of its commands
+    Which value of a setting counted depended on who had made the sandbox first (https://github.com/NousResearch/hermes-agent/issues/100444).
+    Given a sandbox opened with the variable "PATH" set to "/herm/its/own:/usr/local/bin:/usr/bin:/bin"
+    When a command prints the variable "PATH"
+    Then standard output is exactly "/herm/its/own:/usr/local/bin:/usr/bin:/bin"
+    When a program lists its variables
+    Then it is among the variables that it sees

@@ -122,3 +122,25 @@ Feature: EXIT: how a command ended is told as it was
     When a command uses more memory than there is
     Then the outcome is ended by a signal, for lack of memory
     And the sandbox still runs commands
+
+  @id:EXIT-014 @must @since:0.1 @profile:core @needs:timeout @mutant:durations-in-seconds
+  Scenario: How long a command ran is told
+    What one layer took for seconds was milliseconds to the next (https://github.com/OpenHands/OpenHands/issues/9147).
+    Given an open sandbox
+    When a command with a deadline of 30 seconds runs for a moment
+    Then it was told to have run as long as it did
+
+  @id:EXIT-015 @must @since:0.1 @profile:core @mutant:commands-ignore-interrupts
+  Scenario Outline: A command ignores no signal that it has not chosen to ignore
+    What nohup starts, and what a shell starts in the background, ignores signals, and hands that on to all that it starts (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/nohup.html).
+    Given an open sandbox
+    When a command that leaves a mark is ended by signal <signal> of its own first
+    Then the mark is not there
+
+    Examples:
+      | signal |
+      | 1      |
+      | 2      |
+      | 10     |
+      | 12     |
+      | 14     |

@@ -246,3 +246,39 @@ Feature: JOB: work that outlives its command
     When a job keeps a beat
     And the job is killed while 16 wait for it
     Then the beat has stopped
+
+  @id:JOB-030 @must @since:0.1 @profile:jobs @needs:jobs @mutant:jobs-lose-their-variables @mutant:jobs-lose-their-directory @mutant:jobs-lose-their-input @mutant:shells-read-the-arguments-of-jobs
+  Scenario Outline: A job is given what its command was given
+    A background start dropped the input that was asked for, and programs that expected it ended at once (https://github.com/e2b-dev/E2B/issues/927).
+    Given an open sandbox
+    When a job tells the <part> that it was given
+    Then the job has written just that
+
+    @needs:env
+    Examples:
+      | part     |
+      | variable |
+
+    @needs:cwd
+    Examples:
+      | part      |
+      | directory |
+
+    @needs:stdin
+    Examples:
+      | part  |
+      | input |
+
+    @needs:argv
+    Examples:
+      | part      |
+      | arguments |
+
+  @id:JOB-031 @must @since:0.1 @profile:jobs @needs:jobs,timeout @mutant:output-restarts-the-deadline-of-jobs @mutant:jobs-without-deadlines
+  Scenario: A job that prints all the time is ended at its deadline
+    What ran in the background wrote without a bound, since nothing ended it (https://github.com/Gitlawb/zero/pull/353).
+    Given an open sandbox
+    When a job prints again and again and keeps a beat, with a deadline of 1 second
+    And the job is over
+    Then the beat has stopped
+    And the job is told as timed out

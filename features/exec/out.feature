@@ -97,3 +97,10 @@ Feature: OUT: however much is printed, the caller gets what it asked for
     When a job prints 4000000 bytes and exits with a code
     And the job is over
     Then the job gives all that it has printed, piece by piece, and again
+
+  @id:OUT-012 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:keeps-no-end-of-errors @mutant:one-bound-for-both-streams
+  Scenario: A caller that wants both ends of the output gets both ends of the errors, too
+    Of much output the end was lost, where the error stands that explains it (https://github.com/NousResearch/hermes-agent/issues/86401).
+    Given an open sandbox
+    When a command prints 3000 bytes, and 200000 as errors, to a caller that wants the first 1000 and the last 1000
+    Then it is sent as far as it was wanted, on both streams, and the rest is told as gaps

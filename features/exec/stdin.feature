@@ -87,3 +87,23 @@ Feature: STDIN: a command reads what it was given, and then the end
     Given an open sandbox
     When 8 commands that read their input to its end run at the same time
     Then each has received its own number and nothing else
+
+  @id:STDIN-011 @must @since:0.1 @profile:core @needs:stdin_stream @mutant:pieces-of-input-overtake-each-other @mutant:the-end-overtakes-the-input @mutant:drops-a-piece-of-much-input
+  Scenario Outline: Input that is sent piece by piece arrives in that order, with the end behind it
+    The end of input, sent right behind the data, dropped what was still on its way (https://github.com/Eugeny/russh/issues/213).
+    Given an open sandbox
+    When a command is fed <pieces>, none of which waits for the one before
+    Then the outcome is exited with code 0
+    And standard output is that input
+
+    Examples:
+      | pieces                         |
+      | many short pieces              |
+      | short pieces behind long ones  |
+
+  @id:STDIN-012 @must @since:0.1 @profile:core @needs:stdin,argv @mutant:no-input-for-programs @mutant:cuts-input-at-64-kib
+  Scenario: A program that no shell starts reads its input, too
+    Programs were started without an input, and those that expected one ended at once (https://github.com/e2b-dev/E2B/issues/927).
+    Given an open sandbox
+    When a program repeats its input
+    Then standard output is that input

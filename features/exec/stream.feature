@@ -76,3 +76,10 @@ Feature: STREAM: output arrives as it was written
     When a command writes a hundred lines, in turns as output and as errors
     Then standard output is all that was printed
     And standard error is empty
+
+  @id:STREAM-010 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:holds-errors-until-the-end @mutant:errors-into-output @mutant:holds-output-until-the-end
+  Scenario: Errors arrive while the command runs, too
+    Silence until the end cannot be told from a hang (https://github.com/SWE-agent/SWE-ReX/issues/9).
+    Given an open sandbox
+    When a command prints "no such host" as an error, and then waits to be ended
+    Then "no such host" has arrived while it waits

@@ -130,3 +130,50 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     And an open sandbox
     When a command with a deadline of 30 seconds runs for some seconds
     Then the outcome is exited with code 0
+
+  @id:TIMEOUT-016 @must @since:0.1 @profile:core @needs:timeout @mutant:output-restarts-the-deadline @mutant:errors-restart-the-deadline @mutant:input-restarts-the-deadline @mutant:tool-calls-restart-the-deadline @mutant:deadline-ends-only-the-call @mutant:deadline-ends-only-the-shell @mutant:deadlines-come-late
+  Scenario Outline: A deadline counts from the start, whatever a command is busy with
+    Where a deadline did not end a command, it ran without a bound (https://github.com/langchain-ai/deepagents/pull/1756); one that any sign of life puts off never ends a busy command.
+    Given an open sandbox
+    When a command <is busy> again and again and keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped
+
+    Examples:
+      | is busy   |
+      | prints    |
+      | complains |
+
+    @needs:stdin_stream
+    Examples:
+      | is busy     |
+      | takes input |
+
+    @needs:rpc
+    Examples:
+      | is busy      |
+      | asks a tool  |
+
+  @id:TIMEOUT-017 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-32-bits @mutant:deadlines-in-nanoseconds
+  Scenario Outline: A deadline that is far away does not strike at once
+    Timers that count in 32 bits take 25 days for no time at all (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args), and the first command timed out at once
+    (https://github.com/OpenHands/OpenHands/issues/9147).
+    Given an open sandbox
+    When a command with a deadline of <many> seconds runs for a moment
+    Then the outcome is exited with code 0
+
+    Examples: just beyond what 32 bits hold in milliseconds, and a month, a thousand years, and the most that every reader of JSON takes
+      | many          |
+      | 2147484       |
+      | 4294968       |
+      | 2592000       |
+      | 31556952000   |
+      | 9007199254740 |
+
+  @id:TIMEOUT-018 @must @since:0.1 @profile:core @needs:timeout,argv @mutant:deadlines-only-for-shells @mutant:deadline-as-exit-124 @mutant:deadline-ends-only-the-call @mutant:deadlines-come-late
+  Scenario: A program that no shell starts is ended at its deadline, too
+    Remote commands ran without a bound, since the deadline that was given never reached them (https://github.com/langchain-ai/deepagents/pull/1756).
+    Given an open sandbox
+    When a program keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped

@@ -131,3 +131,25 @@ Feature: FILE: a file holds what was written, byte for byte
     And a file that was written with 30000 bytes
     When it is written again and again while a command reads it
     Then the command has seen only whole files
+
+  @id:FILE-013 @must @since:0.1 @profile:files @needs:files @mutant:new-files-are-private
+  Scenario: A new file has the permissions of one that a command makes
+    A file that was written through a temporary one could be read by nobody else (https://github.com/NousResearch/hermes-agent/pull/10618).
+    Given an open sandbox
+    When a file is written with nothing
+    Then the file has the permissions of one that a command makes
+
+  @id:FILE-014 @must @since:0.1 @profile:files @needs:files,missing_parent=create @mutant:new-directories-are-private @mutant:refuses-missing-directories
+  Scenario: Directories that were missing have the permissions of those that a command makes
+    Directories got permissions that nobody had asked for, and what lay in them was refused (https://github.com/NousResearch/hermes-agent/issues/17767).
+    Given an open sandbox
+    When a file is written into a directory that is missing
+    Then the file lies in directories as a command makes them
+
+  @id:FILE-015 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:replaces-links @mutant:files-live-elsewhere
+  Scenario: Writing through a link changes the file that it leads to
+    A rename puts a new file in the place of a link, and what the link led to stays as it was (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
+    Given an open sandbox
+    When a file is written through a link
+    Then the file is found where the link leads to, and the link is one
+    And reading it gives the same bytes

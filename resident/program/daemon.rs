@@ -6,6 +6,7 @@ use std::{
     io::{self, Read as _, Write as _},
     os::fd::{AsFd as _, AsRawFd},
     path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -29,7 +30,9 @@ const OTHER: &[u8] = b"other";
 
 /// Puts a daemon into the background; returns when it listens, or when another one does.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let home = Home::open(arguments.directory.as_deref().unwrap_or(Path::new("")))?;
+    let home = Arc::new(Home::open(
+        arguments.directory.as_deref().unwrap_or(Path::new("")),
+    )?);
     let (mut told, tell) = io::pipe()?;
     if fork()? == Forked::Child {
         drop(told);
@@ -73,7 +76,7 @@ fn wait_for_other(home: &Home) -> Result<(), Box<dyn Error>> {
 
 /// The daemon itself. It tells what became of its start through the pipe, which it then closes.
 fn serve_in_background(
-    home: &Home,
+    home: &Arc<Home>,
     arguments: &Arguments,
     tell: &mut Option<io::PipeWriter>,
 ) -> Result<(), Box<dyn Error>> {
@@ -101,6 +104,7 @@ fn serve_in_background(
     drop((log, null));
     home.clean();
     let (environment, given) = settings::environment()?;
+    let writes_secret = given.is_none();
     let secret = home.secret(given)?;
     let listener = home.listen(Path::new("/"))?;
     let tools = home.open_tools(Path::new("/"))?;
@@ -116,6 +120,8 @@ fn serve_in_background(
     let setting = Setting {
         ground,
         secret,
+        writes_secret,
+        home: Some(home.clone()),
         listener: Some(listener),
         dial: None,
         tools,
@@ -125,7 +131,10 @@ fn serve_in_background(
     let resident = Resident::new(setting)?;
     say(tell, READY)?;
     let result = resident.run();
-    home.clean();
+    // Another sandbox may have been made under the name since.
+    if !home.is_gone() {
+        home.clean();
+    }
     result?;
     Ok(())
 }

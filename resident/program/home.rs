@@ -124,13 +124,39 @@ impl Home {
 
     /// The secret: the one that is given, or a new one, which is written down for clients that may read it.
     pub(crate) fn secret(&self, given: Option<[u8; SECRET]>) -> io::Result<[u8; SECRET]> {
-        use io::Write as _;
         if let Some(secret) = given {
             return Ok(secret);
         }
         let secret = random()?;
-        self.create("secret")?.write_all(&secret)?;
+        self.write_secret(&secret)?;
         Ok(secret)
+    }
+
+    /// Writes the secret down for clients.
+    pub(crate) fn write_secret(&self, secret: &[u8; SECRET]) -> io::Result<()> {
+        use io::Write as _;
+        self.create("secret")?.write_all(secret)
+    }
+
+    /// Whether the directory is not there any more under its name: removed, renamed, or another one in its place. What
+    /// cannot be seen just now counts as there.
+    pub(crate) fn is_gone(&self) -> bool {
+        let Ok(own) = self.handle.metadata() else {
+            return false;
+        };
+        match fs::symlink_metadata(&self.path) {
+            Ok(there) => (there.dev(), there.ino()) != (own.dev(), own.ino()),
+            Err(error) => matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ),
+        }
+    }
+
+    /// Whether a file of the directory is not there.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        let looked = fs::symlink_metadata(self.join(name));
+        looked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 
     /// Listens for clients, and leaves this process in `afterwards`.

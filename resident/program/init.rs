@@ -42,6 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Resident::new(Setting {
         ground,
         secret,
+        writes_secret: false,
+        home: None,
         listener,
         dial,
         tools: tools.flatten(),

@@ -293,3 +293,27 @@ fn an_argument_list_has_no_session() {
         "{reply:?}"
     );
 }
+
+#[test]
+fn a_state_that_cannot_be_written_is_told_and_the_session_is_as_it_was() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    run(&mut client, "export A=1; cd /usr").assert_exited(0);
+    // Whatever the shell writes into a file from here on fails, as on a disk that is full.
+    let full = "trap '' XFSZ; ulimit -f 0";
+    let ran = run(&mut client, &format!("{full}; export A=2; cd /; exit 3"));
+    ran.assert_exited(3);
+    let told = &ran.ending.notices;
+    assert!(
+        told.iter().any(|notice| notice.contains("could not be saved")),
+        "{told:?}"
+    );
+    let ran = run(&mut client, "echo $A $PWD");
+    assert_eq!(ran.out(), "1 /usr\n");
+    assert_eq!(ran.ending.notices, Vec::<String>::new());
+    // What leaves nothing on purpose is no loss.
+    for text in ["exec true", "trap - EXIT; exec sh -c :", "exit 0"] {
+        let ran = run(&mut client, text);
+        assert_eq!(ran.ending.notices, Vec::<String>::new(), "{text}");
+    }
+}

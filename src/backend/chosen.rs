@@ -72,6 +72,16 @@ impl Backend {
         }
     }
 
+    /// What whoever looks at the kept sandboxes should know besides, a line each.
+    ///
+    /// # Errors
+    /// Where they are kept cannot be read.
+    pub async fn kept_remarks(&self) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Local(backend) => backend.kept_remarks().await,
+        }
+    }
+
     /// Removes the sandbox of a key, with its files and with everything that runs in it; says whether there was one.
     ///
     /// # Errors

@@ -6,6 +6,8 @@ use herm::{
     config::{Config, Sources},
 };
 
+use herm_harness::tell::tell;
+
 use super::{Refusal, usage};
 
 /// The option that wins over the configuration.
@@ -24,6 +26,27 @@ impl BackendArguments {
     pub(super) fn config(&self) -> Result<Config, Refusal> {
         let sources = Sources::of_this_process().map_err(usage)?;
         Config::load(&sources.with(OPTION, "terminal.backend", self.backend.as_deref())).map_err(usage)
+    }
+
+    /// The backend whose sandboxes are looked after. Where the command line names it, what is wrong with the configuration
+    /// is told, and does not keep anybody from cleaning up. This blocks.
+    pub(super) fn open_to_look_after(&self) -> Result<Backend, Refusal> {
+        let sources = Sources::of_this_process().map_err(usage)?;
+        let sources = sources.with(OPTION, "terminal.backend", self.backend.as_deref());
+        let config = match (Config::load(&sources), &self.backend) {
+            (Ok(config), _) => config,
+            (Err(problems), Some(_)) => {
+                let config = Config::of_arguments(&sources).map_err(usage)?;
+                tell(format_args!("herm: {problems}"));
+                config
+            }
+            (Err(problems), None) => {
+                return Err(usage(format_args!(
+                    "{problems}\nherm: with {OPTION} NAME this is done without the configuration"
+                )));
+            }
+        };
+        open_backend(&config).map_err(usage)
     }
 
     /// The backend that is asked for, and no other, with the configuration that it was made from. This blocks.

@@ -16,14 +16,17 @@ use herm_protocol::{
     sandbox::{OpenParams, SandboxSpec},
 };
 
-use super::{configured::BackendArguments, fail, kept::refused, list::print, runtime::block_on};
+use super::{
+    configured::BackendArguments, exec::unwritten, fail, kept::refused, list::print, runtime::block_on,
+};
 
 /// How long one wait for more output is.
 const WAIT: Duration = Duration::from_millis(100);
 
 /// The jobs of a sandbox that is kept under a key (`herm exec --key KEY --detach`).
 ///
-/// Exit codes: 0 done; for `wait` that of the command, as `herm exec` has it; 1 there is no such job or sandbox; 2 usage.
+/// Exit codes: 0 done; for `wait` that of the command, as `herm exec` has it; 1 there is no such job or sandbox; 2 usage;
+/// 4 the executor is broken, or output cannot be written; 141 whoever read the output has gone, the job goes on.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -83,8 +86,8 @@ enum Which {
 }
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
-    let backend = match arguments.backend.open() {
-        Ok((backend, _)) => backend,
+    let backend = match arguments.backend.open_to_look_after() {
+        Ok(backend) => backend,
         Err((exit, message)) => return fail(exit, message),
     };
     block_on(async move {
@@ -187,6 +190,8 @@ fn line_of(job: &JobInfo) -> String {
 
 /// Prints what there is of a stream, and with `follow` what comes.
 async fn copy(adapter: &dyn Adapter, mut params: JobOutputParams, follow: bool) -> Result<ExitCode, Error> {
+    // Both streams of a job are printed to the one of this process.
+    let stream = Stream::Stdout;
     loop {
         let output = adapter.read_job(params.clone()).await?;
         if let Some(gap) = output.gap {
@@ -197,8 +202,8 @@ async fn copy(adapter: &dyn Adapter, mut params: JobOutputParams, follow: bool) 
         }
         let data = output.data.as_bytes();
         let mut stdout = io::stdout().lock();
-        if stdout.write_all(data).and_then(|()| stdout.flush()).is_err() {
-            return Ok(ExitCode::from(Exit::Broken.code()));
+        if let Err(error) = stdout.write_all(data).and_then(|()| stdout.flush()) {
+            return Ok(unwritten(stream, &error));
         }
         drop(stdout);
         params.from = output.offset + data.len() as u64;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use herm_harness::verdict::Exit;
+use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{Error, ErrorKind, sandbox::SandboxState};
 
 use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
@@ -31,8 +31,8 @@ pub(super) struct RemoveArguments {
 }
 
 pub(super) fn list(arguments: &ListArguments) -> ExitCode {
-    let backend = match arguments.backend.open() {
-        Ok((backend, _)) => backend,
+    let backend = match arguments.backend.open_to_look_after() {
+        Ok(backend) => backend,
         Err((exit, message)) => return fail(exit, message),
     };
     block_on(async {
@@ -40,6 +40,10 @@ pub(super) fn list(arguments: &ListArguments) -> ExitCode {
             Ok(sandboxes) => sandboxes,
             Err(error) => return fail(refused(&error), error),
         };
+        // The list is there; what else there is to say does not make it wrong.
+        for remark in backend.kept_remarks().await.unwrap_or_default() {
+            tell(format_args!("herm: {remark}"));
+        }
         if arguments.json {
             return print(&serde_json::to_string_pretty(&sandboxes).unwrap_or_default());
         }
@@ -65,8 +69,8 @@ pub(super) fn list(arguments: &ListArguments) -> ExitCode {
 }
 
 pub(super) fn remove(arguments: &RemoveArguments) -> ExitCode {
-    let backend = match arguments.backend.open() {
-        Ok((backend, _)) => backend,
+    let backend = match arguments.backend.open_to_look_after() {
+        Ok(backend) => backend,
         Err((exit, message)) => return fail(exit, message),
     };
     block_on(async {
@@ -78,7 +82,8 @@ pub(super) fn remove(arguments: &RemoveArguments) -> ExitCode {
                     Exit::NotConformant,
                     format_args!("no sandbox is kept under {key:?}; herm ps lists those that are"),
                 ),
-                Err(error) => fail(refused(&error), error),
+                Err(error) if error.kind() == ErrorKind::InvalidArgument => fail(Exit::Usage, error),
+                Err(error) => fail(Exit::NotConformant, error),
             };
         }
         worst

@@ -71,6 +71,8 @@ enum Command {
     #[command(hide = true)]
     Leash(watch::LeashArguments),
     #[command(hide = true)]
+    ToolGuard(watch::ToolGuardArguments),
+    #[command(hide = true)]
     Janitor(watch::JanitorArguments),
 }
 
@@ -99,6 +101,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Guard(arguments) => watch::guard(&arguments),
         Command::Keeper(arguments) => watch::keeper(&arguments),
         Command::Leash(arguments) => watch::leash(&arguments),
+        Command::ToolGuard(arguments) => watch::tool_guard(&arguments),
         Command::Janitor(arguments) => watch::janitor(&arguments),
     }
 }

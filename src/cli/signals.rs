@@ -2,6 +2,7 @@
 
 use std::io;
 
+use herm_harness::watch::ignored_signals;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that ask for an orderly end: SIGHUP, SIGINT, SIGTERM.
@@ -25,7 +26,7 @@ impl EndSignals {
     /// # Errors
     /// When the system refuses.
     pub(super) fn take_unless_ignored() -> io::Result<Self> {
-        Self::take_but(ignored())
+        Self::take_but(ignored_signals())
     }
 
     /// `left` has bit N - 1 set when signal N is left as it is.
@@ -56,12 +57,4 @@ impl EndSignals {
 
 async fn received(signal: &mut Option<Signal>) -> Option<()> {
     signal.as_mut()?.recv().await
-}
-
-/// The signals that this process ignores, bit N - 1 for signal N. Where the system does not say, none.
-fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The processes that `herm` starts for itself: guard, keeper, leash, janitor.
+//! The processes that `herm` starts for itself: guard, keeper, leash, janitor, and the guard of a tool.
 
 use std::{
     ffi::OsString,
@@ -50,6 +50,14 @@ pub(super) struct LeashArguments {
     #[arg(long)]
     guard: u32,
     /// The adapter
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Run a tool of `herm exec --rpc`, and end everything that it has started with it.
+#[derive(Debug, Args)]
+pub(super) struct ToolGuardArguments {
+    /// The tool's program
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
@@ -123,6 +131,16 @@ fn exit_with(guarded: io::Result<u8>) -> ExitCode {
 
 pub(super) fn leash(arguments: &LeashArguments) -> ExitCode {
     fail(Exit::Broken, watch::leash(arguments.guard, &arguments.command))
+}
+
+pub(super) fn tool_guard(arguments: &ToolGuardArguments) -> ExitCode {
+    exit_with(watch::guard_tool(&arguments.command).map(|()| 0))
+}
+
+/// The words that run a program of this machine under a guard that ends with whoever holds the other end of its input.
+pub(super) fn guarded_tool(program: &Path) -> io::Result<Vec<OsString>> {
+    let words = vec![this_program()?, "tool-guard".into()];
+    Ok(after(words, &[program.into()]))
 }
 
 pub(super) fn janitor(arguments: &JanitorArguments) -> ExitCode {

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Problem, file::read_bytes};
+use super::{Place, Problem, SETTINGS, file::read_bytes};
 
 /// The file as it lies there. It holds secrets: nothing of it is shown but the variables of settings.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Dotenv {
     pub(super) path: PathBuf,
     bytes: Vec<u8>,
@@ -14,9 +14,13 @@ pub(super) struct Dotenv {
 impl Dotenv {
     /// Reads the file; one that is not there is empty.
     pub(super) fn read(path: &Path) -> Result<Self, Problem> {
+        let bytes = read_bytes(path)?.unwrap_or_default();
+        let name = path.display().to_string();
+        check_encoding(&name, &bytes)?;
+        check_lines(&name, &bytes)?;
         Ok(Self {
             path: path.to_owned(),
-            bytes: read_bytes(path)?.unwrap_or_default(),
+            bytes,
         })
     }
 
@@ -61,9 +65,72 @@ impl Dotenv {
     }
 }
 
+/// What some editors put before UTF-8.
+const MARK: char = '\u{feff}';
+
+/// A file that is not made of lines of text would be read as one that sets nothing. Values may have any encoding that leaves
+/// ASCII as it is.
+fn check_encoding(name: &str, bytes: &[u8]) -> Result<(), Problem> {
+    let fix = "save it as UTF-8; it is left as it is";
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        let place = Some(Place { line: 1, column: 1 });
+        return Err(Problem::new(
+            name,
+            place,
+            "the file is UTF-16, as its first bytes say",
+            fix,
+        ));
+    }
+    let forbidden = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r');
+    let Some(position) = bytes.iter().position(forbidden) else {
+        return Ok(());
+    };
+    let before = String::from_utf8_lossy(bytes.get(..position).unwrap_or_default());
+    let letter = bytes.get(position).copied().unwrap_or_default();
+    let what = format!("the character U+{letter:04X} cannot stand in a file of variables");
+    Err(Problem::new(
+        name,
+        Some(Place::of(&before, before.len())),
+        what,
+        fix,
+    ))
+}
+
+/// A line that names the variable of a setting and does not set it was meant to.
+fn check_lines(name: &str, bytes: &[u8]) -> Result<(), Problem> {
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let line = String::from_utf8_lossy(line);
+        let Some(variable) = meant(&line) else { continue };
+        let what = format!("this line names {variable}, and does not set it");
+        let fix = format!("write it as {variable}=VALUE, or take it out");
+        let place = Some(Place {
+            line: index + 1,
+            column: 1,
+        });
+        return Err(Problem::new(name, place, what, fix));
+    }
+    Ok(())
+}
+
+/// The variable of a setting that a line names before any value, without setting it.
+fn meant(line: &str) -> Option<&'static str> {
+    let variables = || SETTINGS.iter().filter_map(|setting| setting.variable);
+    let trimmed = line.trim_start_matches(MARK).trim();
+    if trimmed.starts_with('#') {
+        return None;
+    }
+    let name = match assignment(line) {
+        Some((name, _)) if variables().any(|variable| variable == name) => return None,
+        Some((name, _)) => name,
+        None => trimmed,
+    };
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.find_map(|word| variables().find(|variable| variable.eq_ignore_ascii_case(word)))
+}
+
 /// Name and unread value of a line that sets a variable.
 fn assignment(line: &str) -> Option<(&str, &str)> {
-    let line = line.trim();
+    let line = line.trim_start_matches(MARK).trim();
     let line = line.strip_prefix("export ").map_or(line, str::trim_start);
     let (name, value) = line.split_once('=')?;
     let name = name.trim_end();

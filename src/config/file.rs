@@ -127,7 +127,9 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Problem> {
     // Asked first: opening a pipe would wait for its other end.
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return dangling(path).map_or(Ok(None), Err);
+        }
         Err(error) => return Err(failed(&error)),
     };
     if !metadata.is_file() {
@@ -149,6 +151,26 @@ pub(super) fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Problem> {
         return Err(Problem::new(&name, None, what, "see what has filled it"));
     }
     Ok(Some(bytes))
+}
+
+/// A link in the place of a file, or of its directory, that leads to nothing. Whoever made it has meant something to be
+/// there.
+fn dangling(path: &Path) -> Option<Problem> {
+    let link = [Some(path), path.parent()]
+        .into_iter()
+        .flatten()
+        .find(|path| is_dangling(path))?;
+    let target = fs::read_link(link).unwrap_or_default();
+    let what = format!("this is a link to {}, which does not exist", target.display());
+    let fix = "make what it leads to, such as by mounting it, or remove the link";
+    Some(Problem::new(link.display().to_string(), None, what, fix))
+}
+
+/// Whether a link leads to nothing.
+pub(super) fn is_dangling(path: &Path) -> bool {
+    let missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+        && fs::metadata(path).is_err_and(missing)
 }
 
 /// The text of a file: UTF-8 without a byte order mark or control characters.

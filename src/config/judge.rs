@@ -26,6 +26,7 @@ pub(super) fn judge(
         Ok(content) => content,
         Err(problem) => return (found, vec![problem]),
     };
+    judge_beside(file, &content, &mut problems);
     for section in SECTIONS {
         match content.get(section) {
             None | Some(Yaml::Null) => {}
@@ -44,6 +45,34 @@ pub(super) fn judge(
     }
     problems.sort_by_key(|problem| problem.place);
     (found, problems)
+}
+
+/// Keys beside the sections that were meant to be in one. The rest of the file is not ours.
+fn judge_beside(file: &ConfigFile, content: &Mapping, problems: &mut Vec<Problem>) {
+    for key in content.keys().filter_map(Yaml::as_str) {
+        let place = file.place(key, None);
+        let of_variable = SETTINGS.iter().find(|setting| setting.variable == Some(key));
+        let flat = key.split_once('.').filter(|(section, _)| is_section(section));
+        if let Some((section, inner)) = flat {
+            let what = format!("{key} is no key of the file: {inner} stands in the section {section}");
+            let fix = format!("write `{section}:`, and below it, indented, `{inner}: VALUE`");
+            problems.push(file.problem(place, what, fix));
+        } else if let Some(setting) = of_variable.filter(|setting| setting.key.is_some()) {
+            let what = format!("{key} is a variable; in the file it is {}", setting.name());
+            problems.push(file.problem(place, what, HOW_TO_LIST));
+        } else if let Some(section) = SECTIONS.iter().find(|section| is_nearly(key, section)) {
+            let what = format!("{key} is no section (did you mean `{section}`?)");
+            let fix = "correct it; what stands below it would not be heard";
+            problems.push(file.problem(place, what, fix));
+        }
+    }
+}
+
+/// Whether a key is one slip away from a section, or that in other letters.
+fn is_nearly(key: &str, section: &str) -> bool {
+    let folded = key.trim().to_lowercase();
+    key != section
+        && (folded == section || (section.len() > 6 && strsim::damerau_levenshtein(&folded, section) == 1))
 }
 
 fn judge_section(

@@ -97,6 +97,38 @@ impl Config {
         }
     }
 
+    /// What the command line says, and else the defaults: for what does without the file and the variables.
+    ///
+    /// # Errors
+    /// An argument that cannot be used.
+    pub fn of_arguments(sources: &Sources) -> Result<Self, Problems> {
+        let mut candidates = Candidates {
+            sources: &Sources {
+                arguments: sources.arguments.clone(),
+                ..Sources::default()
+            },
+            dotenv: &Dotenv::default(),
+            found: &Found::new(),
+            bad: Vec::new(),
+        };
+        let mut config = Self::defaults();
+        for setting in SETTINGS {
+            config.values.insert(setting.name(), candidates.best(setting));
+        }
+        let problems: Vec<_> = candidates
+            .bad
+            .into_iter()
+            .map(|(_, problem, _)| problem)
+            .collect();
+        if !problems.is_empty() {
+            return Err(Problems(problems));
+        }
+        if let Some(backend) = BackendName::of(&config.text(BACKEND)) {
+            config.backend = backend;
+        }
+        Ok(config)
+    }
+
     /// Where commands run.
     #[must_use]
     pub fn backend(&self) -> BackendName {

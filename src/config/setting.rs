@@ -242,7 +242,7 @@ impl Setting {
         self.misfit_shown(&shown)
     }
 
-    fn misfit(&self, text: &str) -> Misfit {
+    pub(super) fn misfit(&self, text: &str) -> Misfit {
         let shown = if self.is_secret() {
             HIDDEN.into()
         } else {

@@ -13,8 +13,13 @@ use rustix::fs::{FlockOperation, flock};
 use serde_yaml::Value as Yaml;
 
 use super::{
-    Kind, Place, Problem, Setting, Sources, Value, dotenv::Dotenv, dotenv_file, edit, expand::expand,
-    file::ConfigFile, setting::Misfit, table::keys_of,
+    Kind, Place, Problem, Setting, Sources, Value,
+    dotenv::Dotenv,
+    dotenv_file, edit,
+    expand::expand,
+    file::{ConfigFile, is_dangling},
+    setting::Misfit,
+    table::keys_of,
 };
 use crate::files;
 
@@ -148,9 +153,11 @@ fn parsed(
 ) -> Result<(Value, Value), Misfit> {
     match setting.kind {
         Kind::List(_) | Kind::Map => {
-            let yaml = serde_yaml::from_str(text).unwrap_or(Yaml::Null);
             // A text would be read as JSON, and is no list.
-            let yaml = if yaml.is_string() { Yaml::Null } else { yaml };
+            let yaml = match serde_yaml::from_str(text) {
+                Ok(Yaml::String(_)) | Err(_) => return Err(setting.misfit(text)),
+                Ok(yaml) => yaml,
+            };
             let value = setting.read_yaml(&yaml)?;
             Ok((value.clone(), value))
         }
@@ -232,6 +239,10 @@ impl Locked {
 
     /// The file as it is now; an empty one when it is not there.
     fn read(&self) -> Result<ConfigFile, Problem> {
+        // A link may lead to what is to be made now.
+        if is_dangling(&self.path) {
+            return ConfigFile::parse(&self.path, Vec::new());
+        }
         match ConfigFile::read(&self.path)? {
             Some(file) => Ok(file),
             None => ConfigFile::parse(&self.path, Vec::new()),

@@ -16,8 +16,8 @@ use super::{
     file_error,
 };
 
-/// The mode of a new file, before the process's mask.
-const NEW_FILE_MODE: u32 = 0o644;
+/// The mode of a new file, before the process's mask: that of a file that a command makes.
+const NEW_FILE_MODE: u32 = 0o666;
 
 /// How many links in a row are followed, as many as the kernel follows.
 const MOST_LINKS: usize = 40;
@@ -151,12 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_of_an_old_file_is_kept_and_a_new_one_is_readable_by_all() {
+    fn the_mode_of_an_old_file_is_kept_and_a_new_one_has_that_of_any_new_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         write(&path, b"1").unwrap();
-        assert_eq!(mode(&path) & !0o644, 0);
-        assert_ne!(mode(&path) & 0o600, 0);
+        let usual = directory.path().join("usual");
+        fs::write(&usual, b"").unwrap();
+        assert_eq!(mode(&path), mode(&usual));
         for kept in [0o664, 0o755, 0o600, 0o4711] {
             fs::set_permissions(&path, Permissions::from_mode(kept)).unwrap();
             write(&path, b"2").unwrap();

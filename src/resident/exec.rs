@@ -482,8 +482,12 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
         let ending = ending.ok_or_else(|| Error::internal("run a command", "its end was not told"))?;
         let job = self.job;
         let left_behind = ending.left_behind;
-        if !left_behind {
-            self.connection.tell(|call| Request::Forget { call, job }).await;
+        let forget = |call| Request::Forget { call, job };
+        if !left_behind && (self.cancelled || self.deaf) {
+            // Output is still on its way to us. Who went now could be given up before this is read.
+            let _ = timeout(SIGN_OF_LIFE, self.connection.call(forget, SIGN_OF_LIFE)).await;
+        } else if !left_behind {
+            self.connection.tell(forget).await;
         }
         Ok(Finished {
             outcome: convert::outcome(ending.outcome)?,

@@ -9,5 +9,6 @@ mod change;
 mod dotenv;
 mod guide;
 mod long;
+mod overlooked;
 mod precedence;
 mod support;

@@ -104,7 +104,7 @@ impl Drop for Kept {
     }
 }
 
-fn processes(such: impl Fn(u32) -> bool) -> Vec<u32> {
+pub(crate) fn processes(such: impl Fn(u32) -> bool) -> Vec<u32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid| such(*pid)).collect()
@@ -131,8 +131,13 @@ pub(crate) fn sleepers(directory: &Path) -> Vec<u32> {
 
 /// Kills a process.
 pub(crate) fn kill(pid: u32) {
+    signal(pid, "KILL");
+}
+
+/// Sends a signal by its name.
+pub(crate) fn signal(pid: u32, name: &str) {
     let status = Command::new("kill")
-        .args(["-KILL", &pid.to_string()])
+        .args([&format!("-{name}"), &pid.to_string()])
         .status()
         .unwrap();
     assert!(status.success());

@@ -89,6 +89,8 @@ pub(crate) struct Notes {
     pub(crate) mark: Option<ByteString>,
     /// The id of a sandbox, or a name, that an error should tell.
     pub(crate) name: Option<String>,
+    /// The stream in question, where it is not standard output.
+    pub(crate) stream: Option<Stream>,
     /// The session in question.
     pub(crate) session: Option<String>,
     /// What the backend said of itself, or what a call gave, for the next step.

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use super::{
     contract::{cap, error, event, proto},
-    exec::{args, cancel, cwd, env, exit, flow, job, out, race, shell, stdin, stream, timeout, user},
+    exec::{
+        args, cancel, cwd, env, exit, flow, job, lookup, open_files, out, race, shell, stdin, stream,
+        timeout, user,
+    },
     files::file,
     general,
     lifecycle::{attach, close, leak, leave_beat, open, preflight, stale},
@@ -48,6 +51,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "more memory than there is" => exit::exhaust_memory(scene).await,
                     "a helper of its shell for its output" => stream::use_helper(scene).await,
                     "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
+                    "a program that is on its own search path" => lookup::use_own_path(scene).await,
                     other => Err(unknown(other, "used by a command")),
                 }
             })
@@ -130,6 +134,9 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
     if let Some(name) = how.strip_prefix("given a variable with ") {
         return env::run_with_name(scene, name).await;
     }
+    if let Some(signal) = number_in(how, "ended by signal ", " of its own first") {
+        return exit::end_first(scene, signal).await;
+    }
     if let Some(part) = how.strip_prefix("given a NUL byte in ") {
         return error::run_with_nul(scene, part).await;
     }
@@ -153,6 +160,15 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     if let Some(kind) = which.strip_prefix("is given arguments of ") {
         return args::run_with(scene, kind).await;
     }
+    if let Some(seconds) = number_in(which, "keeps a beat, with a deadline of ", " second") {
+        return timeout::run_program_until(scene, seconds).await;
+    }
+    let place = which
+        .strip_prefix("that lies ")
+        .and_then(|rest| rest.strip_suffix(" is run by a relative path"));
+    if let Some(place) = place {
+        return lookup::run_by_relative_path(scene, place).await;
+    }
     if let Some(count) = number_in(which, "is given ", " arguments") {
         return args::run_with_many(scene, count).await;
     }
@@ -161,6 +177,8 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
         "that does not exist is run" => exit::run_missing(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,
         "in this directory lists its variables" | "lists its variables" => cwd::list_variables(scene).await,
+        "that is on its own search path is run" => lookup::run_on_own_path(scene).await,
+        "repeats its input" => stdin::repeat_by_program(scene).await,
         "whose name a shell would take apart is run" => args::run_by_a_hostile_name(scene).await,
         other => Err(unknown(other, "done by a program")),
     }
@@ -198,6 +216,10 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         }
         "told exactly, with the digest of each stream" => out::told_exactly(scene),
         "sent as far as it was wanted, and the rest is told as a gap" => out::sent_as_wanted(scene),
+        "sent as far as it was wanted, on both streams, and the rest is told as gaps" => {
+            out::sent_as_wanted_on_both(scene)
+        }
+        "given no open files but its input and its outputs" => open_files::none_but_its_own(scene),
         "answered with an error that names no request" => proto::answered_unaddressed(scene).await,
         other => Err(unknown(other, "seen")),
     }
@@ -211,6 +233,7 @@ fn it_was(scene: &Scene, what: &str) -> StepResult {
         return out::carried_within(scene, mebibytes);
     }
     match what {
+        "told to have run as long as it did" => timeout::told_how_long(scene),
         "told the digest of all that it was fed" => flow::told_digest(scene),
         "announced once, before any output" => event::announced(scene),
         "said to be alive meanwhile" => event::said_alive(scene),

@@ -19,7 +19,7 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use super::{descendants, left, scratch};
 use crate::tell::tell;
@@ -54,13 +54,32 @@ pub fn guard(scratch: &Path, command: &[OsString]) -> io::Result<u8> {
     Ok(code_of(status))
 }
 
-/// Notes that a signal has asked this process to end.
+/// The signals that nobody asks a guard to end by, and that it may have been started to ignore.
+const NOT_HEEDED: [i32; 4] = [SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM];
+
+/// Notes that a signal has asked this process to end. A handler also has the adapter start with the system's own action,
+/// where this process was started to ignore the signal; for others that is all that it is for.
 pub(super) fn heed_signals() -> io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, asked.clone())?;
     }
+    let ignored = ignored_signals();
+    for signal in NOT_HEEDED {
+        if ignored >> (signal - 1) & 1 == 1 {
+            signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+        }
+    }
     Ok(asked)
+}
+
+/// The signals that this process ignores, bit N - 1 for signal N. Where the system does not say, none.
+#[must_use]
+pub fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 /// Runs the adapter to its end.
@@ -156,7 +175,7 @@ fn watch(child: &mut Child, asked: &AtomicBool) -> io::Result<Option<ExitStatus>
 
 /// Waits for the adapter's end, a signal or a while. Says whether the caller has gone: the writing end of the adapter's
 /// input is closed. Nothing is read from it.
-fn wait(handle: &impl AsFd, input: Option<&impl AsFd>, time: Duration) -> io::Result<bool> {
+pub(super) fn wait(handle: &impl AsFd, input: Option<&impl AsFd>, time: Duration) -> io::Result<bool> {
     let time = Timespec {
         tv_sec: i64::try_from(time.as_secs()).unwrap_or(1),
         tv_nsec: i64::from(time.subsec_nanos()),

@@ -13,11 +13,13 @@ mod kept;
 mod leash;
 mod left;
 mod scratch;
+#[cfg(target_os = "linux")]
+mod tool;
 
 #[cfg(target_os = "linux")]
 pub use descendants::{adopt_orphans, end_orphans};
 #[cfg(target_os = "linux")]
-pub use guard::guard;
+pub use guard::{guard, ignored_signals};
 pub use janitor::{Janitor, janitor};
 #[cfg(target_os = "linux")]
 pub use keeper::{keeper, keeping_guard};
@@ -26,3 +28,5 @@ pub(crate) use kept::Keeping;
 pub use leash::leash;
 pub(crate) use left::left_behind;
 pub use scratch::{Abandoned, Scratch, ScratchError, clean, leftovers};
+#[cfg(target_os = "linux")]
+pub use tool::{ToolEnd, guard_tool};

@@ -79,7 +79,8 @@ impl Resident {
         };
         if let Some(session) = &job.session {
             if end.force.is_none() && matches!(end.status, Some(Status::Exited(_))) {
-                session.take();
+                let unsaved = session.take().err();
+                job.notices.extend(unsaved);
             } else {
                 session.release();
             }

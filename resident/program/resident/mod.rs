@@ -14,6 +14,7 @@ mod start;
 mod token;
 mod tools;
 mod upkeep;
+mod whereabouts;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -21,6 +22,7 @@ use std::{
     io,
     os::{fd::OwnedFd, unix::net::UnixListener},
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -33,6 +35,7 @@ use job::{Job, Supervisor};
 use token::Token;
 
 use crate::{
+    home::Home,
     session::Sessions,
     supervisor::{Ground, find_bash},
     system::{Epoll, Interest, Ready, Signals, directory_watch, effective_user, number, peer_user, random},
@@ -57,6 +60,10 @@ const READ: usize = 256 * 1024;
 pub(crate) struct Setting {
     pub(crate) ground: Ground,
     pub(crate) secret: [u8; SECRET],
+    /// Whether clients find the secret in a file of the directory.
+    pub(crate) writes_secret: bool,
+    /// The directory that it is found by, if it is to see to that.
+    pub(crate) home: Option<Arc<Home>>,
     /// Where clients come in.
     pub(crate) listener: Option<UnixListener>,
     /// A directory in which clients make sockets to be dialled.
@@ -82,6 +89,8 @@ enum Timer {
     Alone(u64),
     /// Orphans of a killed supervisor are looked for.
     Orphans,
+    /// It is looked whether clients find the resident.
+    Home,
     /// Nothing has gone on for the whole of the idle time.
     Idle,
     /// The end is not waited for any longer.
@@ -195,6 +204,7 @@ impl Resident {
     /// Runs until it is shut down or has been idle for too long.
     pub(crate) fn run(mut self) -> io::Result<()> {
         self.dial();
+        self.look_after_home_later();
         while !self.over {
             self.watch_idleness();
             let ready = self.epoll.wait(self.limit())?;

@@ -51,6 +51,7 @@ impl Resident {
                 Timer::Caller(id) => self.expect_line(id),
                 Timer::Alone(id) => self.give_up_calls(id),
                 Timer::Orphans => self.kill_orphans(),
+                Timer::Home => self.look_after_home(),
                 Timer::Idle => {
                     let end = self.idle_since.and_then(|since| self.idle_end(since));
                     self.over |= end == Some(at);

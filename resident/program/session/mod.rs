@@ -21,6 +21,10 @@ const BASH: &str = include_str!("session.bash");
 const POSIX: &str = include_str!("session.sh");
 const COMPLETE: &[u8] = b"# complete\n";
 
+/// What stands in the file for the new state until the shell comes to write it: a shell that was replaced, or has given up
+/// the saving, leaves it so.
+const UNTOUCHED: &[u8] = b"# untouched\n";
+
 /// The files of one command begin so; those of sessions, which outlive a resident, do not.
 pub(crate) const PREFIX: &str = "carried-";
 
@@ -103,8 +107,9 @@ impl Carried {
         self.release();
         // A session that is new has no state.
         let _ = fs::hard_link(&self.state, &self.held);
-        for path in [&self.new, &cwd_of(&self.new)] {
-            let _ = crate::supervisor::write_private(path, b"");
+        // What cannot be written now cannot be saved at the end most likely, which is told then.
+        for (path, content) in [(&self.new, UNTOUCHED), (&cwd_of(&self.new), b"")] {
+            let _ = crate::supervisor::write_private(path, content);
         }
     }
 
@@ -144,14 +149,36 @@ impl Carried {
         self.directory.join("session.sh")
     }
 
-    /// Takes what the command has left as the session's state, if it is complete.
-    pub(crate) fn take(&self) {
-        let complete = fs::read(&self.new).is_ok_and(|state| state.ends_with(COMPLETE));
-        if complete && self.session.leaves {
-            let _ = fs::rename(cwd_of(&self.new), cwd_of(&self.state));
-            let _ = fs::rename(&self.new, &self.state);
-        }
+    /// Takes what the command, which came to its own end, has left as the session's state. `Err` tells that it could not be
+    /// saved, and why; the session is as it was then.
+    pub(crate) fn take(&self) -> Result<(), String> {
+        let taken = if self.session.leaves {
+            self.take_new()
+        } else {
+            Ok(())
+        };
         self.release();
+        taken.map_err(|why| {
+            format!(
+                "the state of the session could not be saved, and is as it was before the command: {why}; see whether there \
+                 is space in {}",
+                self.directory.display()
+            )
+        })
+    }
+
+    fn take_new(&self) -> Result<(), String> {
+        let state = fs::read(&self.new).map_err(|error| error.to_string())?;
+        if state == UNTOUCHED {
+            return Ok(());
+        }
+        let cwd = fs::metadata(cwd_of(&self.new)).map_err(|error| error.to_string())?;
+        if !state.ends_with(COMPLETE) || cwd.len() == 0 {
+            return Err("the shell could not write it to its end".into());
+        }
+        fs::rename(cwd_of(&self.new), cwd_of(&self.state))
+            .and_then(|()| fs::rename(&self.new, &self.state))
+            .map_err(|error| error.to_string())
     }
 
     /// Removes the command's files.

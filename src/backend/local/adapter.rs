@@ -23,14 +23,11 @@ use herm_protocol::{
     },
     session::SessionRef,
 };
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    task::JoinSet,
-};
+use tokio::task::JoinSet;
 
 use super::{
     Mode, Streams, check, declaration, environment, log::tell, memory::Memory, open, preflight,
-    residence::Residence, resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell,
+    residence::Residence, resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell, signals,
 };
 use crate::{
     caller::{Caller, Control, Input, Output, Tools},
@@ -250,8 +247,7 @@ fn describe(sandbox: &Sandbox) -> SandboxInfo {
 #[async_trait]
 impl Adapter for LocalBackend {
     async fn initialize(&self, params: InitializeParams) -> Result<Initialized, Error> {
-        // A parent may have left SIGCHLD ignored, and then the system keeps no exit status. A handler undoes that.
-        let _ = signal(SignalKind::child()).map_err(|error| Error::internal("handle SIGCHLD", error))?;
+        signals::hand_on_defaults().map_err(|error| Error::internal("handle signals", error))?;
         let mut place = self.place();
         place.run = params.run;
         if !params.scratch.is_empty() {

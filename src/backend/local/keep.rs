@@ -1,13 +1,20 @@
 //! What the backend does with sandboxes that are kept under a key.
 
-use std::path::PathBuf;
+use std::{os::unix::ffi::OsStrExt as _, path::PathBuf};
 
 use herm_protocol::{
     ByteString, Error, ErrorKind,
-    sandbox::{Closed, Opened, SandboxInfo, SandboxSpec, SandboxState},
+    sandbox::{Closed, Opened, SandboxInfo, SandboxSpec, SandboxState, Variable},
 };
 
-use super::{LocalBackend, Mode, adapter::blocking, kept, open, residence::Residence, sandbox::Sandbox};
+use super::{
+    LocalBackend, Mode,
+    adapter::blocking,
+    kept, lock, open,
+    residence::Residence,
+    sandbox::Sandbox,
+    traces::{MARK, Traces},
+};
 use crate::resident::Binary;
 
 impl LocalBackend {
@@ -28,7 +35,8 @@ impl LocalBackend {
             Some(cwd) => sandbox.with_cwd(cwd),
             None => sandbox,
         };
-        let sandbox = sandbox.with_env(spec.env);
+        let mark = Variable::new(MARK, sandbox.directory.as_os_str().as_bytes());
+        let sandbox = sandbox.with_env(spec.env.into_iter().chain([mark]).collect());
         let mut opened = open::opened(&sandbox, self.0.mode);
         opened.state = state;
         opened.notices.extend(notice);
@@ -66,6 +74,52 @@ impl LocalBackend {
         Ok(found)
     }
 
+    /// What whoever looks at the kept sandboxes should know besides, a line each: which have lost what ran in them, and which
+    /// cannot be listed.
+    ///
+    /// # Errors
+    /// Where they are kept cannot be read.
+    pub async fn kept_remarks(&self) -> Result<Vec<String>, Error> {
+        let base = self.kept_base()?;
+        let resource = base.to_string_lossy().into_owned();
+        let kept_in = base.clone();
+        let (lying, damaged) = blocking(&resource, move || {
+            Ok((kept::list(&kept_in)?, kept::damaged(&kept_in)))
+        })
+        .await?;
+        let mut remarks = Vec::new();
+        for one in lying {
+            let home = kept::home_in(&one.directory);
+            // A resident that ends in order takes its socket along.
+            let socket = home.join("socket");
+            if Residence::attach(&home).await.is_some() {
+                continue;
+            }
+            let key = one.key;
+            let (kept_in, looked_for) = (base.clone(), key.clone());
+            let lock = blocking(&resource, move || Ok(lock::try_lock(&kept_in, &looked_for))).await?;
+            // Somebody opens or removes it just now, or has done so meanwhile.
+            if lock.is_none() || Residence::attach(&home).await.is_some() {
+                continue;
+            }
+            let looked = blocking(&resource, move || {
+                Ok((kept::is_inhabited(&home), socket.exists()))
+            });
+            match looked.await? {
+                (true, _) => remarks.push(format!(
+                    "the resident of {key:?} runs and cannot be reached; try again in a moment, or herm rm {key:?}"
+                )),
+                (false, true) => remarks.push(format!(
+                    "the resident of {key:?} was ended from outside, and is gone with its jobs; its files are there, and the \
+                     next herm exec --key {key:?} starts another"
+                )),
+                (false, false) => {}
+            }
+        }
+        remarks.extend(damaged);
+        Ok(remarks)
+    }
+
     /// Those of them that this backend's callers may see: none where nothing can be kept.
     pub(super) async fn kept(&self) -> Result<Vec<SandboxInfo>, Error> {
         match self.0.mode {
@@ -100,10 +154,13 @@ impl LocalBackend {
             return Ok(Closed { existed: false });
         };
         let base = self.kept_base()?;
-        let lock = kept::lock(&base, &key).await?;
-        if let Some(residence) = Residence::attach(&kept::home_of(&base, &key)).await {
+        let lock = lock::lock(&base, &key).await?;
+        let home = kept::home_of(&base, &key);
+        let residence = Residence::attach(&home).await;
+        if let Some(residence) = &residence {
             residence.end().await?;
         }
+        Traces::of(&home).await.end(residence.is_some()).await?;
         self.sandboxes().open.remove(id);
         drop(lock);
         Ok(Closed { existed: true })
@@ -144,17 +201,20 @@ impl LocalBackend {
     pub async fn remove_kept(&self, key: &str) -> Result<bool, Error> {
         let base = self.kept_base()?;
         let directory = kept::directory_of(&base, key);
+        let traces = Traces::of(&kept::home_of(&base, key)).await;
         if !tokio::fs::try_exists(&directory).await.unwrap_or(true) {
-            return Ok(false);
+            // Whoever has removed the directory has not ended what ran in it.
+            return traces.end(false).await;
         }
-        let lock = kept::lock(&base, key).await?;
+        let lock = lock::lock(&base, key).await?;
         let id = kept::id_of(key);
         let work = Sandbox::own_work(&directory);
         let sandbox = Sandbox::kept(id.clone(), key.to_owned(), directory.clone(), work);
-        let sandbox = match Residence::attach(&kept::home_of(&base, key)).await {
-            Some(residence) => sandbox.with_residence(residence),
-            None => sandbox,
-        };
+        let residence = Residence::attach(&kept::home_of(&base, key)).await;
+        if let Some(residence) = &residence {
+            residence.end().await?;
+        }
+        traces.end(residence.is_some()).await?;
         sandbox.close().await?;
         let open = self.sandboxes().open.get(&id).cloned();
         if let Some(open) = open {

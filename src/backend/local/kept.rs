@@ -5,11 +5,10 @@
 
 use std::{
     env,
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File},
     io,
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
 
 use herm_protocol::{Error, ErrorKind, hexadecimal, sandbox::OpenState};
@@ -17,20 +16,17 @@ use herm_resident::wire::sha256;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
-use super::{environment::Environment, residence::Residence, sandbox::Sandbox};
+use super::{environment::Environment, lock, residence::Residence, sandbox::Sandbox, traces::Traces};
 use crate::{files::file_error, resident::Binary};
 
 /// The variable that names the directory of kept sandboxes.
 pub const STATE: &str = "HERM_STATE";
 
-/// How long another process may hold the lock of a key.
-const LOCK: Duration = Duration::from_secs(30);
-
 /// The longest key, in bytes.
 const LONGEST_KEY: usize = 512;
 
 /// The file that says which key a directory is for.
-const RECORD: &str = "key.json";
+pub(super) const RECORD: &str = "key.json";
 
 /// Where sandboxes are kept when nobody says: `HERM_STATE`, else `herm` in `XDG_STATE_HOME` or `~/.local/state`.
 ///
@@ -79,7 +75,7 @@ pub(super) async fn open(
     environment: &Environment,
 ) -> Result<Kept, Error> {
     check(key)?;
-    let _lock = lock(base, key).await?;
+    let _lock = lock::lock(base, key).await?;
     let directory = directory_of(base, key);
     let there = blocking(&directory, {
         let (directory, key) = (directory.clone(), key.to_owned());
@@ -89,9 +85,11 @@ pub(super) async fn open(
     let home = home_in(&directory);
     // A resident that ends in order takes its socket along: nothing ran then.
     let killed = there && home.join("socket").exists();
-    let (residence, running) = match Residence::attach(&home).await {
-        Some(residence) => (residence, true),
-        None => (Residence::start_kept(binary, &home, environment).await?, false),
+    let (residence, running) = if let Some(residence) = Residence::attach(&home).await {
+        (residence, true)
+    } else {
+        clear(base, &home).await?;
+        (Residence::start_kept(binary, &home, environment).await?, false)
     };
     let (state, notice) = match (there, running, killed) {
         (false, ..) => (OpenState::Created, None),
@@ -110,11 +108,46 @@ pub(super) async fn open(
     })
 }
 
-/// Every kept sandbox that lies in a directory, by key. This blocks.
+/// Ends what still runs in a sandbox whose resident cannot be reached, before another is started. One that is there makes a
+/// socket that was removed again, and is waited for.
+async fn clear(base: &Path, home: &Path) -> Result<(), Error> {
+    let (base, looked_at) = (base.to_owned(), home.to_owned());
+    let inhabited = blocking(home, move || {
+        lock::sweep(&base);
+        Ok(is_inhabited(&looked_at))
+    });
+    if !inhabited.await? {
+        Traces::of(home).await.end(true).await?;
+    }
+    Ok(())
+}
+
+/// What is wrong with the records of sandboxes that lie in a directory and cannot be listed for that. This blocks.
+pub(super) fn damaged(base: &Path) -> Vec<String> {
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    let mut told: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_id))
+        .map(|entry| entry.path())
+        .filter(|directory| directory.is_dir())
+        .filter(|directory| read_key(directory).is_none_or(|key| *directory != directory_of(base, &key)))
+        .map(|directory| {
+            format!(
+                "{} is damaged: its {RECORD} does not say which key it is for; herm exec --key KEY with the key that it had \
+                 mends it, herm rm KEY removes it",
+                directory.display()
+            )
+        })
+        .collect();
+    told.sort();
+    told
+}
+
+/// Every kept sandbox that lies in a directory, by key. What killed clients have left there is removed. This blocks.
 ///
 /// # Errors
 /// The directory cannot be read.
 pub(super) fn list(base: &Path) -> Result<Vec<Lying>, Error> {
+    lock::sweep(base);
     let entries = match fs::read_dir(base) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -136,45 +169,6 @@ pub(super) fn list(base: &Path) -> Result<Vec<Lying>, Error> {
     Ok(found)
 }
 
-/// Takes the lock of a key, and keeps it for as long as the file is open.
-///
-/// # Errors
-/// Somebody else holds it for too long, or it cannot be made.
-pub(super) async fn lock(base: &Path, key: &str) -> Result<File, Error> {
-    let path = directory_of(base, key).with_extension("lock");
-    let base = base.to_owned();
-    blocking(&path.clone(), move || {
-        private_directory(&base)?;
-        let failed = |error: io::Error| file_error("lock", &path, &error);
-        let until = Instant::now() + LOCK;
-        loop {
-            let file = lock_once(&path, until).map_err(failed)?;
-            // Whoever removes a sandbox removes its lock, too; one that was waited for may be gone.
-            let same = |there: fs::Metadata| file.metadata().is_ok_and(|ours| ours.ino() == there.ino());
-            if fs::symlink_metadata(&path).is_ok_and(same) {
-                return Ok(file);
-            }
-        }
-    })
-    .await
-}
-
-fn lock_once(path: &Path, until: Instant) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)?;
-    while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        if error != rustix::io::Errno::WOULDBLOCK || Instant::now() > until {
-            return Err(error.into());
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(file)
-}
-
 /// The directory of a key.
 pub(super) fn directory_of(base: &Path, key: &str) -> PathBuf {
     base.join(id_of(key))
@@ -188,6 +182,14 @@ pub(super) fn home_of(base: &Path, key: &str) -> PathBuf {
 /// Where the resident of a sandbox's directory is at home.
 pub(super) fn home_in(directory: &Path) -> PathBuf {
     directory.join("resident")
+}
+
+/// Whether a resident lives in a directory: it holds a lock there, whether it can be reached or not. This blocks, shortly.
+pub(super) fn is_inhabited(home: &Path) -> bool {
+    let Ok(file) = File::open(home.join("lock")) else {
+        return false;
+    };
+    flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
 /// How the ids of kept sandboxes begin.
@@ -250,7 +252,7 @@ fn read_key(directory: &Path) -> Option<String> {
 }
 
 /// Makes a directory that only this user enters, or checks that it is such a one.
-fn private_directory(directory: &Path) -> Result<(), Error> {
+pub(super) fn private_directory(directory: &Path) -> Result<(), Error> {
     let failed = |error: io::Error| file_error("make the directory", directory, &error);
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
@@ -270,7 +272,7 @@ fn private_directory(directory: &Path) -> Result<(), Error> {
         .with_fix("make it yours and chmod 700 it, or name another"))
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     resource: &Path,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {

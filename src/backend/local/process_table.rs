@@ -17,7 +17,11 @@ pub(super) struct Process {
     /// When it started, in clock ticks since the machine did; with the number it names one process for ever.
     pub(super) start_time: u64,
     group: i32,
-    parent: i32,
+    pub(super) parent: i32,
+    /// The number of its session.
+    pub(super) session: i32,
+    /// Its terminal; 0 for none.
+    pub(super) terminal: i32,
 }
 
 /// Every live process of a group whose leader was not reaped.
@@ -79,7 +83,22 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
         start_time,
         group,
         parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        terminal: fields.get(4)?.parse().ok()?,
     })
+}
+
+/// Every live process.
+///
+/// # Errors
+/// `/proc` cannot be listed.
+pub(super) fn all() -> io::Result<Vec<Process>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        all.extend(name.to_str().and_then(|name| name.parse().ok()).and_then(live));
+    }
+    Ok(all)
 }
 
 /// A live process and every live descendant of it.
@@ -87,11 +106,7 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
 /// # Errors
 /// `/proc` cannot be listed.
 pub(super) fn tree(root: i32) -> io::Result<Vec<Process>> {
-    let mut all = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let name = entry?.file_name();
-        all.extend(name.to_str().and_then(|name| name.parse().ok()).and_then(live));
-    }
+    let all = all()?;
     let mut tree: Vec<Process> = all
         .iter()
         .copied()

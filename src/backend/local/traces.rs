@@ -18,23 +18,69 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// How long after a look the next one comes.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// By what processes of a sandbox are known: supervisors carry the name of the resident's program, which is in its
-/// directory, and commands work in the sandbox's own directory, whatever that is called by now.
+/// The variable in which every command of a kept sandbox finds the sandbox's directory, and by which it is known.
+pub(super) const MARK: &str = "HERM_SANDBOX";
+
+/// Characters of a command line that are told to people.
+const TOLD: usize = 60;
+
+/// By what processes of a sandbox are known: residents and supervisors run the resident's program, which is in its
+/// directory; commands of kept sandboxes carry a variable with the sandbox's directory, and work in the sandbox's own
+/// directory or below it, whatever that is called by now, unless they go elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Traces {
-    resident: PathBuf,
+    /// The resident's directory as it was named, and without links on the way.
+    resident: [PathBuf; 2],
     work: Option<(u64, u64)>,
 }
 
 impl Traces {
     /// The traces of what runs under the resident of that directory, which is beside the working directory.
     pub(super) async fn of(resident: &Path) -> Self {
-        let work = resident.parent().map(Sandbox::own_work).unwrap_or_default();
-        let work = tokio::task::spawn_blocking(move || identity(&work)).await;
+        let named = resident.to_owned();
+        let looked = tokio::task::spawn_blocking(move || {
+            let work = named.parent().map(Sandbox::own_work).unwrap_or_default();
+            (real(&named), identity(&work))
+        });
+        let (real, work) = looked.await.unwrap_or_else(|_| (resident.to_owned(), None));
         Self {
-            resident: resident.to_owned(),
-            work: work.unwrap_or_default(),
+            resident: [resident.to_owned(), real],
+            work,
         }
+    }
+
+    /// The sandbox's directory.
+    pub(super) fn directory(&self) -> &Path {
+        let [named, _] = &self.resident;
+        named.parent().unwrap_or(named)
+    }
+
+    /// The sandbox's directory as the system tells it.
+    fn real_directory(&self) -> &Path {
+        let [_, real] = &self.resident;
+        real.parent().unwrap_or(real)
+    }
+
+    /// Whether a process was started with the variable that commands of the sandbox have.
+    pub(super) fn is_marked(&self, pid: i32) -> bool {
+        let variables = fs::read(process(pid).join("environ")).unwrap_or_default();
+        let value = |variable: &[u8]| {
+            let value = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
+            Some(PathBuf::from(OsStr::from_bytes(value)))
+        };
+        let mut marks = variables.split(|byte| *byte == 0).filter_map(value);
+        marks.any(|mark| {
+            mark == self.directory()
+                || (mark.file_name() == self.directory().file_name() && real(&mark) == self.real_directory())
+        })
+    }
+
+    /// Whether a process works in the sandbox's directory, removed or not.
+    pub(super) fn is_inside(&self, pid: i32) -> bool {
+        let cwd = process(pid).join("cwd");
+        let named =
+            |cwd: PathBuf| cwd.starts_with(self.real_directory()) || cwd == removed(self.real_directory());
+        self.works_there(&cwd) || fs::read_link(cwd).is_ok_and(named)
     }
 
     /// Waits until nothing is seen any more, for a short while at most.
@@ -62,7 +108,7 @@ impl Traces {
 
     /// Whether a process runs the resident's program, or did when it began.
     pub(super) fn is_resident(&self, pid: i32) -> bool {
-        self.runs_program(&Path::new("/proc").join(pid.to_string()))
+        self.runs_program(&process(pid))
     }
 
     fn runs_program(&self, process: &Path) -> bool {
@@ -74,12 +120,54 @@ impl Traces {
         } else {
             PathBuf::from(OsStr::from_bytes(program))
         };
-        program.parent() == Some(&self.resident)
+        let folder = program.parent();
+        self.resident.iter().any(|resident| folder == Some(resident))
     }
 
     fn left_by(&self, process: &Path) -> bool {
-        self.runs_program(process) || (self.work.is_some() && identity(&process.join("cwd")) == self.work)
+        self.runs_program(process) || self.works_there(&process.join("cwd"))
     }
+
+    fn works_there(&self, cwd: &Path) -> bool {
+        self.work.is_some() && identity(cwd) == self.work
+    }
+}
+
+fn process(pid: i32) -> PathBuf {
+    Path::new("/proc").join(pid.to_string())
+}
+
+/// A path without links on the way to what is there of it.
+fn real(path: &Path) -> PathBuf {
+    let there = path
+        .ancestors()
+        .find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match there {
+        Some((above, real)) => real
+            .join(path.strip_prefix(above).unwrap_or(Path::new("")))
+            .components()
+            .collect(),
+        None => path.to_owned(),
+    }
+}
+
+/// The name that the system gives to a directory that was removed.
+fn removed(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(" (deleted)");
+    name.into()
+}
+
+/// What a process was started as, for people.
+pub(super) fn command_line(pid: i32) -> String {
+    let line = fs::read(process(pid).join("cmdline")).unwrap_or_default();
+    let line = String::from_utf8_lossy(&line).replace('\0', " ");
+    line.trim()
+        .escape_debug()
+        .to_string()
+        .chars()
+        .take(TOLD)
+        .collect()
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {

@@ -73,14 +73,12 @@ pub(super) fn check(sources: &Sources) -> Result<ExitCode, Refusal> {
         }
     }
     let (backend, origin) = (config.backend(), config.backend_origin());
-    let built = match herm::backend::open_backend(&config) {
-        Ok(_) => String::new(),
-        Err(_) => ", which this build of herm does not have".into(),
-    };
-    Ok(print(&format!(
-        "{} {there}\ncommands run on: {backend} ({origin}){built}",
+    let printed = print(&format!(
+        "{} {there}\ncommands run on: {backend} ({origin})",
         file.display()
-    )))
+    ));
+    herm::backend::open_backend(&config).map_err(usage)?;
+    Ok(printed)
 }
 
 fn resolved(config: &Config, setting: &Setting) -> Resolved {

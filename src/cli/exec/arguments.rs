@@ -26,12 +26,14 @@ use crate::cli::configured::BackendArguments;
 #[command(after_help = "\
 Exit codes:
   the command's own, when it ended by itself; 128 + N when signal N ended it
-  2    the command line or the configuration cannot be used, or names a backend that is not there
+  2    the command line or the configuration cannot be used, or names a backend that is not there; nothing ran
   4    the executor is broken, or output cannot be written
   124  the deadline passed
   126  the program or the directory cannot be used
   127  the program or the shell is not there
-  130  interrupted (Ctrl-C); 129 and 143 for SIGHUP and SIGTERM; 141 when standard output was closed")]
+  130  interrupted (Ctrl-C); 129 and 143 for SIGHUP and SIGTERM
+  141  whoever read the output has gone, as after | head: the command was cancelled; with --detach the job runs, and
+       standard error says its id")]
 pub(in crate::cli) struct Arguments {
     #[command(flatten)]
     pub(super) backend: BackendArguments,
@@ -39,12 +41,14 @@ pub(in crate::cli) struct Arguments {
     /// `herm rm` removes it
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<String>,
-    /// Do not wait: print the id of a job, which `herm jobs` tells more of
+    /// Do not wait: print the id of a job, which `herm jobs` tells more of. It is given all of the input, unless that is a
+    /// terminal, at its start: 8 MiB at most, read to its end first; with `< /dev/null` it has none
     #[arg(long, requires = "key", conflicts_with = "json")]
     pub(super) detach: bool,
     /// Start from the state that the last command of this session left, and leave it for the next: the directory, exported
-    /// variables, functions and aliases
-    #[arg(long, value_name = "NAME", requires = "key", conflicts_with = "program")]
+    /// variables, functions and aliases. A command that did not come to its own end leaves nothing; of several at a time each
+    /// starts from what was there, and the last to end leaves all of its state. Not with --detach: a job leaves no state
+    #[arg(long, value_name = "NAME", requires = "key", conflicts_with_all = ["program", "detach"])]
     pub(super) session: Option<String>,
     /// The directory that it starts in [default: what terminal.cwd of the configuration says; else with --key the sandbox's
     /// own, otherwise the current one]
@@ -54,14 +58,16 @@ pub(in crate::cli) struct Arguments {
     #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(variable))]
     pub(super) env: Vec<Variable>,
     /// A tool that the command may call as `"$HERM_RPC" call NAME`: PROGRAM runs outside the sandbox, with the arguments on
-    /// its standard input, and what it prints is the reply; can be given several times
+    /// its standard input, and what it prints is the reply; what it leaves running ends with it, at the latest with this
+    /// command; can be given several times
     #[arg(long, value_name = "NAME=PROGRAM", value_parser = Tool::parse, conflicts_with = "detach")]
     pub(super) rpc: Vec<Tool>,
     /// The deadline: a number with ms, s, m or h; 0s is none [default: terminal.timeout of the configuration, 180s when
     /// nobody says; none with --detach]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// Print one JSON object with outcome and output instead of the output
+    /// Print one JSON object instead of the output: `outcome`, `stdout`, `stderr`, `totals`, `gaps`, `duration_ms` and
+    /// `notices`; or, when nothing ran, `error` with `code`, `message` and `data`. Standard error stays empty then
     #[arg(long)]
     pub(super) json: bool,
     /// Text for the shell: bash, or sh where there is no bash

@@ -1,6 +1,7 @@
 //! `herm exec`: one command through the executor.
 
 mod arguments;
+mod input;
 mod live;
 mod origins;
 mod orphans;
@@ -9,7 +10,8 @@ mod result;
 mod tools;
 
 use std::{
-    io::IsTerminal as _,
+    io::{IsTerminal as _, Write as _},
+    os::fd::AsFd,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{
@@ -32,15 +34,18 @@ use herm_protocol::{
 };
 use tokio::sync::mpsc;
 
-pub(super) use self::arguments::Arguments;
+pub(super) use self::{arguments::Arguments, result::unwritten};
 use self::{
     live::{Live, OwnStdin, Wishes},
     origins::Origins,
     record::Record,
-    result::{Ended, exit_code, print_json, unwritten},
+    result::{Ended, exit_code, print_json},
     tools::Programs,
 };
-use super::{Refusal, fail, kept::refused, list::print, runtime::block_on, signals::EndSignals};
+use super::{Refusal, fail, kept::refused, runtime::block_on, signals::EndSignals, usage};
+
+/// The null device is character device 1:3.
+const NULL_DEVICE: u64 = 1 << 8 | 3;
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     let place = match Place::of(&arguments) {
@@ -57,12 +62,19 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 struct Place {
     backend: Backend,
     config: Config,
+    /// The programs of this machine that it may call.
+    programs: Programs,
 }
 
 impl Place {
     fn of(arguments: &Arguments) -> Result<Self, Refusal> {
+        let programs = Programs::new(&arguments.rpc).map_err(usage)?;
         let (backend, config) = arguments.backend.open()?;
-        Ok(Self { backend, config })
+        Ok(Self {
+            backend,
+            config,
+            programs,
+        })
     }
 }
 
@@ -71,19 +83,48 @@ async fn start_job(arguments: Arguments, place: Place) -> ExitCode {
     let started = async {
         let cwd = chosen_directory(&arguments, &place.config)
             .map_err(|outcome| Error::new(ErrorKind::NotFound, "cwd", outcome.to_string()))?;
+        let stdin = input::of_job().await?;
         let params = prepare(&place, &arguments, cwd).await?;
         let adapter = place.backend.adapter();
         adapter
             .start_job(RunParams {
                 detach: true,
+                stdin,
                 ..params
             })
             .await
     };
     match started.await {
-        Ok(started) => print(&started.job),
+        Ok(started) => {
+            let key = arguments.key.as_deref().unwrap_or_default();
+            tell_job(key, &started.job)
+        }
         Err(error) => fail(refused(&error), error),
     }
+}
+
+/// Prints the id of a job that runs. Whoever is not told could neither wait for it nor end it.
+fn tell_job(key: &str, job: &str) -> ExitCode {
+    let mut stdout = std::io::stdout();
+    let written = writeln!(stdout, "{job}").and_then(|()| stdout.flush());
+    let Err(error) = written else {
+        if is_nowhere(&stdout) {
+            tell(format_args!("herm: the job {job} of the sandbox {key:?} runs"));
+        }
+        return ExitCode::SUCCESS;
+    };
+    tell(format_args!(
+        "herm: the job {job} of the sandbox {key:?} runs; its id could not be written to standard output: {error}"
+    ));
+    unwritten(Stream::Stdout, &error)
+}
+
+/// Whether output goes to the null device, opened in the way in which it takes the place of an output that was closed when
+/// this process began. A shell that is told to send output there opens it for writing alone.
+fn is_nowhere(output: impl AsFd) -> bool {
+    let null = rustix::fs::fstat(&output).is_ok_and(|stat| stat.st_rdev == NULL_DEVICE);
+    let both = rustix::fs::fcntl_getfl(&output).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::RDWR));
+    null && both
 }
 
 async fn execute(arguments: Arguments, place: Place) -> ExitCode {
@@ -163,14 +204,16 @@ async fn run_in(
     if !std::io::stdin().is_terminal() {
         params.stdin = Stdin::Stream;
     }
-    let programs = Programs::new(&arguments.rpc);
+    let programs = &place.programs;
     params.rpc = programs.allowed();
     let caller = Caller {
         output,
         input: OwnStdin::default(),
-        tools: programs,
+        tools: programs.clone(),
     };
-    let mut finished = place.backend.execute(params, caller, wishes).await?;
+    let finished = place.backend.execute(params, caller, wishes).await;
+    programs.ended().await;
+    let mut finished = finished?;
     Origins::of(&arguments, &place.config).name_directory(&mut finished.outcome);
     Ok(finished)
 }

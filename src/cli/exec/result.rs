@@ -27,6 +27,9 @@ const SIGNALED: i32 = 128;
 /// The signal that a process gets that writes where nobody reads.
 const SIGPIPE: u8 = 13;
 
+/// What a notice says of processes that a command has left.
+const LIVES_ON: &str = " live on; they end ";
+
 /// How a command ended, and how long it took.
 pub(super) struct Ended {
     pub(super) finished: Result<Finished, Error>,
@@ -50,7 +53,7 @@ pub(super) fn print_json(ended: &Ended, record: &Record) -> io::Result<()> {
 }
 
 /// The end after output was lost: where nobody reads there is nobody to tell, as SIGPIPE has it.
-pub(super) fn unwritten(stream: Stream, error: &io::Error) -> ExitCode {
+pub(in crate::cli) fn unwritten(stream: Stream, error: &io::Error) -> ExitCode {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return ExitCode::from(Exit::Interrupted { signal: SIGPIPE }.code());
     }
@@ -60,7 +63,7 @@ pub(super) fn unwritten(stream: Stream, error: &io::Error) -> ExitCode {
     };
     fail(
         Exit::Broken,
-        format_args!("output of the command is lost: failed to write to {name}: {error}"),
+        format_args!("output is lost: failed to write to {name}: {error}"),
     )
 }
 
@@ -94,6 +97,17 @@ pub(super) fn exit_code(ended: &Ended, signal: u8, json: bool) -> ExitCode {
             herm_harness::tell::tell(format_args!("herm: {message}"));
         }
     };
+    if matches!(
+        finished.outcome,
+        Outcome::Exited { .. } | Outcome::Signaled { .. }
+    ) {
+        // What lives on is no surprise to whoever has put it into the background; herm jobs has it.
+        let notices = finished
+            .notices
+            .iter()
+            .filter(|notice| !notice.contains(LIVES_ON));
+        notices.for_each(|notice| tell(notice));
+    }
     ExitCode::from(match &finished.outcome {
         Outcome::Exited { code } => low_byte(*code),
         Outcome::Signaled { number, .. } => low_byte(SIGNALED + number),

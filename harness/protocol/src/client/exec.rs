@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::future::{Fuse, FusedFuture as _};
+use futures::future::{Fuse, FusedFuture as _, join_all};
 use serde_json::Value;
 use tokio::{
     sync::{mpsc, oneshot},
@@ -242,6 +242,44 @@ impl Exec {
                 biased;
                 taken = &mut taken => return taken,
                 step = self.step(), if self.record.answer.is_none() => step?,
+            }
+        }
+    }
+
+    /// Feeds the command pieces, and the end behind them, without waiting for the answer to any before the next one is
+    /// sent. Takes output as it comes, until each is answered; returns what each was answered, the end as the last.
+    pub async fn feed_at_once(
+        &mut self,
+        pieces: Vec<Vec<u8>>,
+        deadline: Duration,
+    ) -> Vec<Result<StdinTaken, CallError>> {
+        let client = self.client.clone();
+        let end = StdinParams {
+            exec: self.record.exec.clone(),
+            data: ByteString::default(),
+            eof: true,
+        };
+        let all: Vec<StdinParams> = pieces
+            .into_iter()
+            .map(|data| StdinParams {
+                data: data.into(),
+                eof: false,
+                ..end.clone()
+            })
+            .chain([end.clone()])
+            .collect();
+        // Each is sent when it is looked at for the first time, which happens in this order.
+        let calls = all
+            .iter()
+            .map(|params| client.call::<method::WriteStdin>(params, deadline));
+        let mut taken = std::pin::pin!(join_all(calls));
+        loop {
+            tokio::select! {
+                biased;
+                taken = &mut taken => return taken,
+                step = self.step(), if self.record.answer.is_none() => if let Err(fault) = step {
+                    return vec![Err(fault.into())];
+                },
             }
         }
     }

@@ -59,6 +59,12 @@ pub(crate) async fn lose_reader(scene: &mut Scene) -> StepResult {
     run(scene, &format!("{{ {write}; {mark}; }} | head -n 1")).await
 }
 
+/// Ends itself by a signal, and leaves the mark where that does not end it.
+pub(crate) async fn end_first(scene: &mut Scene, signal: u8) -> StepResult {
+    let mark = new_mark(scene).await?;
+    run(scene, &format!("kill -{signal} $$; {mark}")).await
+}
+
 /// Becomes a program that holds one line that never ends.
 pub(crate) async fn exhaust_memory(scene: &mut Scene) -> StepResult {
     let params = scene.command("exec tail -n 1 /dev/zero").await?;
@@ -76,6 +82,7 @@ pub(crate) async fn name(scene: &mut Scene, what: &str) -> StepResult {
             scene.prepare(format!(": > {path}; chmod 0644 {path}")).await?;
             run(scene, &path).await
         }
+        "the files that it holds open" => super::open_files::tell(scene).await,
         other => Err(Failure::suite(format!("{other:?} is nothing to name"))),
     }
 }

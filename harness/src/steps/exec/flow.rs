@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
+    steps::composed::{number_in, unknown},
 };
 
 /// Bytes that are fed at a time.
@@ -26,12 +27,27 @@ const HELD: Duration = Duration::from_millis(700);
 /// How long much input may take.
 const FED: Duration = Duration::from_mins(1);
 
+/// Pieces that are sent at once.
+const PIECES: usize = 400;
+
+/// Bytes of a long one of them.
+const LONG: usize = 20_000;
+
 const MEBIBYTE: usize = 1024 * 1024;
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .when("a command is fed {int} MiB of any bytes", |scene, arguments| {
-            Box::pin(async move { feed_much(scene, arguments.int(0)?).await })
+        .when("a command is fed {words}", |scene, arguments| {
+            Box::pin(async move {
+                let what = arguments.words(0)?;
+                if let Some(mebibytes) = number_in(what, "", " MiB of any bytes") {
+                    return feed_much(scene, mebibytes).await;
+                }
+                match what.strip_suffix(", none of which waits for the one before") {
+                    Some(pieces) => feed_at_once(scene, pieces).await,
+                    None => Err(unknown(what, "fed")),
+                }
+            })
         })
         .when(
             "a command that does not read yet is fed until its caller is held back",
@@ -88,12 +104,54 @@ async fn feed_much(scene: &mut Scene, mebibytes: usize) -> StepResult {
     Ok(())
 }
 
+/// Pieces of input in these words: each can be told from every other one.
+fn pieces_in_words(what: &str) -> Result<Vec<Vec<u8>>, Failure> {
+    let short = |number: usize| format!("piece {number:04}\n").into_bytes();
+    Ok(match what {
+        "many short pieces" => (0..PIECES).map(short).collect(),
+        "short pieces behind long ones" => (0..PIECES / 10)
+            .map(|number| match number % 2 {
+                0 => short(number).repeat(LONG / short(number).len()),
+                _ => short(number),
+            })
+            .collect(),
+        other => return Err(unknown(other, "fed")),
+    })
+}
+
+/// Sends all pieces, and the end behind them, before any of them is answered, to a command that repeats them.
+async fn feed_at_once(scene: &mut Scene, what: &str) -> StepResult {
+    let pieces = pieces_in_words(what)?;
+    scene.notes.content = Some(pieces.concat());
+    let mut params = scene.command("cat").await?;
+    params.stdin = Stdin::Stream;
+    let mut exec = scene.start(&params).await?;
+    let deadline = scene.scaled(FED);
+    let taken = exec.feed_at_once(pieces, deadline).await;
+    // Whether the input is open when it has just ended is a matter of words.
+    let last = taken.len().saturating_sub(1);
+    for (number, taken) in taken.into_iter().enumerate() {
+        if number < last {
+            expect_open(scene, taken)?;
+        } else {
+            scene.answer(taken)?;
+        }
+    }
+    let record = exec.wait(deadline).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    Ok(())
+}
+
 fn expect_open(scene: &mut Scene, taken: Result<StdinTaken, CallError>) -> StepResult {
     match scene.answer(taken)? {
         Some(taken) if taken.open => Ok(()),
-        other => Err(Failure::failed(
+        Some(_) => Err(Failure::failed(
             "input to be taken while the command reads",
-            format!("{other:?}"),
+            "it was answered that nobody reads it any more",
+        )),
+        None => Err(Failure::failed(
+            "input to be taken while the command reads",
+            scene.refusal()?.to_string(),
         )),
     }
 }
@@ -105,8 +163,12 @@ pub(crate) fn told_digest(scene: &Scene) -> StepResult {
         return Ok(());
     }
     Err(Failure::failed(
-        format!("{:?} bytes, SHA-256 {:?}", scene.notes.number, scene.notes.name),
-        format!("{} bytes, SHA-256 {:?}", total.bytes, total.sha256),
+        format!(
+            "{} bytes, SHA-256 \"{}\"",
+            scene.notes.number.unwrap_or_default(),
+            scene.notes.name.as_deref().unwrap_or_default()
+        ),
+        super::out::in_words(total),
     ))
 }
 

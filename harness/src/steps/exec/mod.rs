@@ -1,6 +1,7 @@
 //! Steps of the chapters about running commands.
 
 pub(super) mod args;
+mod busy;
 pub(super) mod cancel;
 pub(super) mod cwd;
 pub(super) mod enc;
@@ -8,7 +9,9 @@ pub(super) mod env;
 pub(super) mod exit;
 pub(super) mod flow;
 pub(super) mod job;
+pub(super) mod lookup;
 mod memory;
+pub(super) mod open_files;
 pub(super) mod out;
 pub(super) mod race;
 mod rpc;

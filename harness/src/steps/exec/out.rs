@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use herm_protocol::{
     client::ExecRecord,
-    exec::{Capture, Gap, Stream},
+    exec::{Capture, Gap, Stream, StreamTotal},
     hexadecimal,
 };
 use sha2::{Digest as _, Sha256};
@@ -111,11 +111,19 @@ pub(crate) fn told_exactly(scene: &Scene) -> StepResult {
                     "{stream} of {} bytes, SHA-256 {}",
                     expected["bytes"], expected["sha256"]
                 ),
-                format!("{} bytes, SHA-256 {:?}", total.bytes, total.sha256),
+                in_words(total),
             ));
         }
     }
     Ok(())
+}
+
+/// A total as people read it.
+pub(crate) fn in_words(total: &StreamTotal) -> String {
+    match &total.sha256 {
+        Some(digest) => format!("{} bytes, SHA-256 \"{digest}\"", total.bytes),
+        None => format!("{} bytes, and no SHA-256", total.bytes),
+    }
 }
 
 /// The backend's processes grew by no more than so many MiB while they carried the flood.
@@ -140,54 +148,90 @@ pub(crate) fn note_capture(scene: &mut Scene, capture: Capture) {
 
 /// The content has arrived on standard output as far as it was wanted; what lies between is told as one gap.
 pub(crate) fn sent_as_wanted(scene: &Scene) -> StepResult {
+    let content = scene.notes.content.clone().unwrap_or_default();
+    sent(scene, &[(Stream::Stdout, content)])
+}
+
+/// What was printed on each stream has arrived as far as it was wanted; what lies between is told as one gap of each.
+pub(crate) fn sent_as_wanted_on_both(scene: &Scene) -> StepResult {
+    let output = usize::try_from(scene.notes.number.unwrap_or_default()).unwrap_or_default();
+    let errors = scene.notes.content.clone().unwrap_or_default();
+    sent(
+        scene,
+        &[
+            (Stream::Stdout, shell::numbered_bytes(output)),
+            (Stream::Stderr, errors),
+        ],
+    )
+}
+
+fn sent(scene: &Scene, printed: &[(Stream, Vec<u8>)]) -> StepResult {
     let wanted = scene.notes.value.clone().unwrap_or_default();
     let part = |name: &str| wanted[name].as_u64().unwrap_or_default();
-    let content = scene.notes.content.clone().unwrap_or_default();
-    let bytes = content.len() as u64;
-    let head = bytes.min(part("head"));
-    let tail = (bytes - head).min(part("tail"));
-    let gap = Gap {
-        stream: Stream::Stdout,
-        from: head,
-        to: bytes - tail,
-    };
-    let expected: Vec<Gap> = [gap].into_iter().filter(|gap| gap.from < gap.to).collect();
+    let (mut expected, mut parts) = (Vec::new(), Vec::new());
+    for (stream, content) in printed {
+        let bytes = content.len() as u64;
+        let head = bytes.min(part("head"));
+        let tail = (bytes - head).min(part("tail"));
+        parts.push(head + tail);
+        if head + tail < bytes {
+            expected.push(Gap {
+                stream: *stream,
+                from: head,
+                to: bytes - tail,
+            });
+        }
+    }
     let result = scene.result()?;
-    if result.gaps != expected {
-        return Err(Failure::failed(
-            format!("the gaps {expected:?}"),
-            format!("{:?}", result.gaps),
-        ));
+    let mut seen = result.gaps.clone();
+    seen.sort_by_key(|gap| (gap.stream, gap.from));
+    if seen != expected {
+        return Err(Failure::failed(gaps_in_words(&expected), gaps_in_words(&seen)));
     }
-    if result.stdout.bytes != bytes {
-        return Err(Failure::failed(
-            format!("a total of {bytes} bytes"),
-            format!("{} bytes", result.stdout.bytes),
-        ));
+    for ((stream, content), part) in printed.iter().zip(parts) {
+        let total = match stream {
+            Stream::Stdout => result.stdout.bytes,
+            Stream::Stderr => result.stderr.bytes,
+        };
+        if total != content.len() as u64 {
+            return Err(Failure::failed(
+                format!("{stream}: a total of {} bytes", content.len()),
+                format!("{total} bytes"),
+            ));
+        }
+        lie_where_they_belong(scene.record()?, *stream, content, part)?;
     }
-    lie_where_they_belong(scene.record()?, &content, head + tail)
+    Ok(())
+}
+
+/// Gaps as people read them.
+fn gaps_in_words(gaps: &[Gap]) -> String {
+    let told: Vec<_> = gaps
+        .iter()
+        .map(|gap| format!("a gap of {} from {} to {}", gap.stream, gap.from, gap.to))
+        .collect();
+    if told.is_empty() {
+        return "no gap".into();
+    }
+    told.join(", ")
 }
 
 /// So many bytes have arrived, and each piece of them is what the content has at its offset.
-fn lie_where_they_belong(record: &ExecRecord, content: &[u8], expected: u64) -> StepResult {
-    let arrived = record.bytes(Stream::Stdout).len() as u64;
+fn lie_where_they_belong(record: &ExecRecord, stream: Stream, content: &[u8], expected: u64) -> StepResult {
+    let arrived = record.bytes(stream).len() as u64;
     if arrived != expected {
         return Err(Failure::failed(
-            format!("{expected} bytes to arrive"),
+            format!("{stream}: {expected} bytes to arrive"),
             format!("{arrived} bytes arrived"),
         ));
     }
-    for piece in record
-        .pieces
-        .iter()
-        .filter(|piece| piece.stream == Stream::Stdout)
-    {
+    for piece in record.pieces.iter().filter(|piece| piece.stream == stream) {
         let offset = usize::try_from(piece.offset).unwrap_or(usize::MAX);
         let there = content.get(offset..).unwrap_or_default();
         if !there.starts_with(&piece.data) {
             let there = &there[..there.len().min(piece.data.len())];
             return Err(Failure::failed(
-                format!("{} at offset {offset}", show(there)),
+                format!("{stream}: {} at offset {offset}", show(there)),
                 show(&piece.data),
             ));
         }
@@ -201,6 +245,7 @@ async fn print_on_both(scene: &mut Scene, output: usize, errors: usize, capture:
     params.capture = Some(capture);
     note_capture(scene, capture);
     scene.notes.content = Some(shell::numbered_bytes(errors));
+    scene.notes.number = u64::try_from(output).ok();
     scene.run(&params).await
 }
 

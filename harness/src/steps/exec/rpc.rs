@@ -166,6 +166,15 @@ async fn run_params(scene: &mut Scene, rpc: Rpc, params: RunParams, timeout_ms: 
     Ok(())
 }
 
+/// A command that keeps a beat calls a tool again and again until its deadline.
+pub(super) async fn call_until(scene: &mut Scene, deadline_ms: u64) -> StepResult {
+    let action = format!("{} </dev/null >/dev/null", call_of(TURN));
+    let text = super::busy::beside_beat(scene, &action).await?;
+    let params = scene.command(text).await?;
+    scene.notes.number = Some(deadline_ms);
+    run_params(scene, Rpc::allowing([TURN]), params, Some(deadline_ms)).await
+}
+
 /// One command is given tools and waits; another, which is given none, takes all of its variables and calls.
 async fn call_with_borrowed(scene: &mut Scene, rpc: Rpc) -> StepResult {
     let path = scene.new_path("given").await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use herm_protocol::exec::{Capture, Outcome, Stdin, Stream};
+use herm_protocol::exec::{Capture, Command, Outcome, Stdin, Stream};
 
 use crate::{
     scene::{Failure, Scene, shell},
@@ -12,6 +12,9 @@ use crate::{
         general::{all_bytes, difference, expect_outcome, show},
     },
 };
+
+/// Bytes of input that a program repeats: more than a pipe holds.
+const REPEATED: usize = 200_000;
 
 pub(super) fn register(steps: &mut StepList) {
     steps
@@ -118,6 +121,16 @@ async fn repeat(scene: &mut Scene, what: &str) -> StepResult {
     };
     scene.notes.content = Some(content.clone());
     run_with(scene, "cat", Stdin::Bytes { data: content.into() }).await
+}
+
+/// A program that no shell of the backend's starts is given input, and repeats it.
+pub(crate) async fn repeat_by_program(scene: &mut Scene) -> StepResult {
+    let content = shell::numbered_bytes(REPEATED);
+    scene.notes.content = Some(content.clone());
+    let sandbox = scene.sandbox().await?.id;
+    let mut params = scene.command_in(&sandbox, Command::Argv(vec!["cat".into()]));
+    params.stdin = Stdin::Bytes { data: content.into() };
+    scene.run(&params).await
 }
 
 async fn start_fed(scene: &mut Scene, text: &str) -> StepResult {

@@ -10,7 +10,10 @@ use herm_protocol::{
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::{difference, show},
+    steps::{
+        composed::{number_in, unknown},
+        general::{difference, show},
+    },
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -29,18 +32,9 @@ pub(super) fn register(steps: &mut StepList) {
                 })
             },
         )
-        .when(
-            "a command prints {text} and then waits to be ended",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let text = format!("{}; sleep 5", shell::print(arguments.text(0)?.as_bytes()));
-                    let params = scene.command(text).await?;
-                    let exec = scene.start(&params).await?;
-                    scene.running.push(exec);
-                    Ok(())
-                })
-            },
-        )
+        .when("a command prints {text} {words}", |scene, arguments| {
+            Box::pin(async move { print_and(scene, &arguments.text(0)?, arguments.words(1)?).await })
+        })
         .then("{text} has arrived while it waits", |scene, arguments| {
             Box::pin(async move { arrived(scene, arguments.text(0)?.as_bytes()).await })
         })
@@ -50,6 +44,31 @@ pub(super) fn register(steps: &mut StepList) {
         );
 }
 
+/// Prints something, and goes on as the words say.
+async fn print_and(scene: &mut Scene, printed: &str, what: &str) -> StepResult {
+    if let Some(seconds) = number_in(what, "and keeps a beat, with a deadline of ", " second") {
+        return super::timeout::print_until(scene, printed, seconds).await;
+    }
+    let print = shell::print(printed.as_bytes());
+    match what {
+        "and leaves a worker that holds its output" => run(scene, format!("sleep 6 & {print}")).await,
+        "and then waits to be ended" => start(scene, format!("{print}; sleep 5"), Stream::Stdout).await,
+        "as an error, and then waits to be ended" => {
+            start(scene, format!("{print} >&2; sleep 5"), Stream::Stderr).await
+        }
+        other => Err(unknown(other, "done after printing")),
+    }
+}
+
+/// Starts a command that is looked at while it runs, on this stream.
+async fn start(scene: &mut Scene, text: String, stream: Stream) -> StepResult {
+    let params = scene.command(text).await?;
+    let exec = scene.start(&params).await?;
+    scene.running.push(exec);
+    scene.notes.stream = Some(stream);
+    Ok(())
+}
+
 async fn run(scene: &mut Scene, text: String) -> StepResult {
     let params = scene.command(text).await?;
     scene.run(&params).await
@@ -57,16 +76,17 @@ async fn run(scene: &mut Scene, text: String) -> StepResult {
 
 async fn arrived(scene: &mut Scene, expected: &[u8]) -> StepResult {
     let within = scene.scaled(Duration::from_secs(2));
+    let stream = scene.notes.stream.unwrap_or(Stream::Stdout);
     let Some(exec) = scene.running.last_mut() else {
         return Err(Failure::suite("no command runs"));
     };
-    let enough = |record: &ExecRecord| record.bytes(Stream::Stdout).len() >= expected.len();
+    let enough = |record: &ExecRecord| record.bytes(stream).len() >= expected.len();
     match exec.wait_until(within, enough).await {
         Ok(()) | Err(Fault::Hung { .. }) => {}
         Err(fault) => return Err(scene.broken(fault)),
     }
     let record = exec.record();
-    let seen = record.bytes(Stream::Stdout);
+    let seen = record.bytes(stream);
     if record.answer.is_none() && seen == expected {
         return Ok(());
     }

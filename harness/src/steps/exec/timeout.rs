@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use herm_protocol::{
-    ErrorKind,
+    ByteString, ErrorKind,
     client::{CallError, Exec, Fault},
-    exec::Outcome,
+    exec::{Command, Outcome},
 };
 
+use super::{busy, rpc};
 use crate::{
     scene::{Failure, Scene, processes_with, shell},
     step::{StepList, StepResult},
@@ -18,15 +19,7 @@ pub(super) fn register(steps: &mut StepList) {
     steps
         .when("a command {words}, with a deadline of {int} second", |scene, arguments| {
             Box::pin(async move {
-                let text = beat_in_words(scene, arguments.words(0)?).await?;
-                run_until(scene, text, arguments.int(1)?).await
-            })
-        })
-        .when("a command prints {text} and keeps a beat, with a deadline of {int} second", |scene, arguments| {
-            Box::pin(async move {
-                let beat = scene.new_beat("").await?;
-                let text = format!("{}; {beat}", shell::print(arguments.text(0)?.as_bytes()));
-                run_until(scene, text, arguments.int(1)?).await
+                run_in_words(scene, arguments.words(0)?, arguments.int(1)?).await
             })
         })
         .when("a command keeps a beat and floods a caller that takes nothing, until its deadline of {int} second", |scene, arguments| {
@@ -55,6 +48,12 @@ pub(super) fn register(steps: &mut StepList) {
 /// What a command prints before its deadline.
 const LAST_WORDS: &str = "so far\n";
 
+/// How long a command runs that runs for a moment.
+const A_MOMENT: Duration = Duration::from_millis(300);
+
+/// By how much a time in whole milliseconds may be beyond the true one.
+const ROUNDED: Duration = Duration::from_millis(1);
+
 /// A command that cannot start a session ends at once, and has not timed out.
 const NEEDS_SETSID: &str = "command -v setsid >/dev/null || exit 3";
 
@@ -63,6 +62,53 @@ const SLACK_BETWEEN: Duration = Duration::from_millis(400);
 
 /// How often two deadlines are compared before their distance is told: a moment's load is no finding.
 const COMPARED: u32 = 2;
+
+/// Runs a command that keeps a beat, in these words, until its deadline.
+async fn run_in_words(scene: &mut Scene, what: &str, seconds: u64) -> StepResult {
+    match what {
+        "takes input again and again and keeps a beat" => busy::feed_until(scene, seconds * 1000).await,
+        "asks a tool again and again and keeps a beat" => rpc::call_until(scene, seconds * 1000).await,
+        other => {
+            let text = beat_in_words(scene, other).await?;
+            run_until(scene, text, seconds).await
+        }
+    }
+}
+
+/// Prints something and keeps a beat until its deadline.
+pub(super) async fn print_until(scene: &mut Scene, printed: &str, seconds: u64) -> StepResult {
+    let beat = scene.new_beat("").await?;
+    let text = format!("{}; {beat}", shell::print(printed.as_bytes()));
+    run_until(scene, text, seconds).await
+}
+
+/// A program that no shell of the backend's starts keeps a beat until its deadline.
+pub(crate) async fn run_program_until(scene: &mut Scene, seconds: u64) -> StepResult {
+    let beat = scene.new_beat("").await?;
+    let words = ["sh", "-c", &beat].map(ByteString::from);
+    let sandbox = scene.sandbox().await?.id;
+    let mut params = scene.command_in(&sandbox, Command::Argv(words.into()));
+    params.timeout_ms = Some(seconds.saturating_mul(1000));
+    scene.notes.number = params.timeout_ms;
+    scene.run(&params).await
+}
+
+/// The time that the backend tells for a command is about that of the command's own.
+pub(crate) fn told_how_long(scene: &Scene) -> StepResult {
+    let told = Duration::from_millis(scene.result()?.duration_ms);
+    let waited = scene.record()?.answered_after.unwrap_or_default();
+    if told >= A_MOMENT && told <= waited + ROUNDED {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!(
+            "from {} to {} ms to be told",
+            A_MOMENT.as_millis(),
+            waited.as_millis()
+        ),
+        format!("{} ms", told.as_millis()),
+    ))
+}
 
 /// What a command does that keeps a beat.
 pub(super) async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<String, Failure> {
@@ -90,6 +136,8 @@ pub(super) async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<Strin
             let beat = scene.new_beat("trap \"\" TERM HUP INT;").await?;
             format!("trap '' TERM HUP INT; {beat}; {beat}")
         }
+        "prints again and again and keeps a beat" => busy::print(scene).await?,
+        "complains again and again and keeps a beat" => busy::complain(scene).await?,
         "prints on both streams and keeps a beat" => {
             scene.notes.content = Some(LAST_WORDS.as_bytes().to_vec());
             let print = shell::print(LAST_WORDS.as_bytes());
@@ -112,7 +160,7 @@ fn text_in_words(what: &str) -> Result<String, Failure> {
         return Ok(format!("kill -{signal} $$; sleep 5"));
     }
     match what {
-        "runs for a moment" => Ok("sleep 0.3".into()),
+        "runs for a moment" => Ok(format!("sleep {}", A_MOMENT.as_secs_f32())),
         "runs for some seconds" => Ok("sleep 4".into()),
         other => Err(Failure::suite(format!("{other:?} does not end by itself"))),
     }
@@ -123,7 +171,7 @@ async fn flood_until(scene: &mut Scene, seconds: u64) -> StepResult {
     let mut params = scene
         .command(format!("{beat} & while :; do echo 0123456789012345; done"))
         .await?;
-    params.timeout_ms = Some(seconds * 1000);
+    params.timeout_ms = Some(seconds.saturating_mul(1000));
     params.window = Some(4096);
     let mut exec = scene.start(&params).await?;
     exec.grants = false;
@@ -134,7 +182,7 @@ async fn flood_until(scene: &mut Scene, seconds: u64) -> StepResult {
 
 async fn run_until(scene: &mut Scene, text: String, seconds: u64) -> StepResult {
     let mut params = scene.command(text).await?;
-    params.timeout_ms = Some(seconds * 1000);
+    params.timeout_ms = Some(seconds.saturating_mul(1000));
     scene.notes.number = params.timeout_ms;
     scene.run(&params).await
 }

@@ -268,10 +268,7 @@ fn expect_one(record: &ExecRecord, expected: &Expected, which: &str) -> StepResu
                     "{which} to have written {} bytes, SHA-256 {digest}",
                     expected.output.len()
                 ),
-                format!(
-                    "{} bytes, SHA-256 {:?}",
-                    result.stdout.bytes, result.stdout.sha256
-                ),
+                super::out::in_words(&result.stdout),
             ))
         };
     }

@@ -11,6 +11,7 @@ use herm_protocol::{
     sandbox::Empty,
 };
 
+use super::place;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -43,8 +44,21 @@ pub(super) fn register(steps: &mut StepList) {
                     .map(|_| ())
             })
         })
-        .then("the file still has the permissions {int}", |scene, arguments| {
-            Box::pin(async move { expect_mode(scene, arguments.words(0)?).await })
+        .then("the file {words}", |scene, arguments| {
+            Box::pin(async move {
+                let what = arguments.words(0)?;
+                if let Some(mode) = what.strip_prefix("still has the permissions ") {
+                    return expect_mode(scene, mode).await;
+                }
+                match what {
+                    "has the permissions of one that a command makes" => place::as_a_file(scene).await,
+                    "lies in directories as a command makes them" => place::in_usual_directories(scene).await,
+                    "is found where the link leads to, and the link is one" => {
+                        place::behind_link(scene).await
+                    }
+                    other => Err(unknown(other, "seen of a file")),
+                }
+            })
         })
         .then("the command has seen only whole files", |scene, _| {
             Box::pin(async { only_whole(scene) })
@@ -198,6 +212,10 @@ async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
             let path = [scene.new_path("missing").await?.as_bytes(), b"/deeper/file"].concat();
             write(scene, path.into(), b"content\n".to_vec()).await
         }
+        "through a link" => {
+            let path = place::link_to_file(scene).await?;
+            write(scene, path, b"through the link\n".to_vec()).await
+        }
         "by a relative path" => {
             let name = scene.token();
             scene.notes.name = Some(name.clone());
@@ -230,7 +248,7 @@ fn numbers(bytes: usize) -> Vec<u8> {
     content
 }
 
-fn file_of(scene: &Scene) -> Result<ByteString, Failure> {
+pub(super) fn file_of(scene: &Scene) -> Result<ByteString, Failure> {
     scene
         .notes
         .file
@@ -238,7 +256,7 @@ fn file_of(scene: &Scene) -> Result<ByteString, Failure> {
         .ok_or_else(|| Failure::suite("no file was written"))
 }
 
-fn word_of_file(scene: &Scene) -> Result<String, Failure> {
+pub(super) fn word_of_file(scene: &Scene) -> Result<String, Failure> {
     Ok(shell::word(file_of(scene)?.as_bytes()))
 }
 
@@ -336,7 +354,7 @@ fn content_read(scene: &Scene) -> Result<FileContent, Failure> {
     serde_json::from_value(value).map_err(|_| Failure::suite("no file was read"))
 }
 
-fn expect_content(scene: &Scene, seen: &[u8]) -> StepResult {
+pub(super) fn expect_content(scene: &Scene, seen: &[u8]) -> StepResult {
     compare(&scene.notes.content.clone().unwrap_or_default(), seen)
 }
 

@@ -1,6 +1,7 @@
 //! Steps of the chapters about files.
 
 pub(super) mod file;
+mod place;
 
 use crate::step::StepList;
 

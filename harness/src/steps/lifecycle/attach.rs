@@ -212,8 +212,10 @@ pub(crate) fn same(scene: &Scene) -> StepResult {
     if last.sandbox == id && last.state == OpenState::Attached {
         return Ok(());
     }
-    let seen = format!("{} {:?}; it said {:?}", last.sandbox, last.state, last.notices);
-    Err(Failure::failed(format!("{id} Attached"), seen))
+    Err(Failure::failed(
+        format!("the sandbox {id:?}, found again"),
+        opened_in_words(last),
+    ))
 }
 
 /// The sandbox of another key is another one.
@@ -223,8 +225,24 @@ pub(crate) fn different(scene: &Scene) -> StepResult {
     if last.sandbox != id && last.state == OpenState::Created {
         return Ok(());
     }
-    let seen = format!("{} {:?}", last.sandbox, last.state);
-    Err(Failure::failed(format!("another than {id}, Created"), seen))
+    Err(Failure::failed(
+        format!("a new sandbox, another one than {id:?}"),
+        opened_in_words(last),
+    ))
+}
+
+/// What an opening has given, as people read it.
+fn opened_in_words(opened: &Opened) -> String {
+    let state = match opened.state {
+        OpenState::Created => "made anew",
+        OpenState::Attached => "found again",
+        OpenState::Recreated => "made once more",
+    };
+    let said = match opened.notices.join(", ") {
+        notices if notices.is_empty() => notices,
+        notices => format!("; it said: {notices}"),
+    };
+    format!("the sandbox {:?}, {state}{said}", opened.sandbox)
 }
 
 /// A new sandbox, and nothing of the one before.
@@ -232,8 +250,7 @@ pub(crate) async fn new_and_empty(scene: &mut Scene) -> StepResult {
     scene.opened_at_all()?;
     let (_, last) = openings(scene)?;
     if last.state != OpenState::Created {
-        let seen = format!("{:?}; it said {:?}", last.state, last.notices);
-        return Err(Failure::failed("the state created", seen));
+        return Err(Failure::failed("a sandbox made anew", opened_in_words(last)));
     }
     absent(
         scene,
@@ -258,7 +275,7 @@ pub(crate) async fn as_asked(scene: &mut Scene) -> StepResult {
     let (_, last) = openings(scene)?;
     Err(Failure::failed(
         format!("commands to see {expected:?}, or the opening to be refused"),
-        format!("{}; the opening said {:?}", show(&seen), last.notices),
+        format!("{}; the opening gave {}", show(&seen), opened_in_words(last)),
     ))
 }
 

@@ -26,7 +26,9 @@ pub(super) fn register(steps: &mut StepList) {
             "a sandbox opened with the variable {text} set to {text}",
             |scene, arguments| {
                 Box::pin(async move {
-                    let env = vec![Variable::new(arguments.text(0)?, arguments.text(1)?)];
+                    let (name, value) = (arguments.text(0)?, arguments.text(1)?);
+                    scene.notes.content = Some(format!("{name}={value}").into_bytes());
+                    let env = vec![Variable::new(name, value)];
                     let spec = SandboxSpec {
                         env,
                         ..SandboxSpec::default()

@@ -7,7 +7,10 @@ use super::{CODE, ERRORS, WORDS};
 use crate::{
     scene::{Failure, Scene, shell},
     step::StepResult,
-    steps::composed::{number_in, unknown},
+    steps::{
+        composed::{number_in, unknown},
+        exec::busy,
+    },
 };
 
 /// What one half of a job's output has.
@@ -22,6 +25,10 @@ pub(super) const LINE: &[u8; 8] = b"0123456\n";
 pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
     let mut timeout_ms = None;
     let text = match what {
+        "prints again and again and keeps a beat, with a deadline of 1 second" => {
+            timeout_ms = Some(1000);
+            busy::print(scene).await?
+        }
         "keeps a beat" => scene.new_beat("").await?,
         "keeps a beat, with a deadline of 1 second" => {
             timeout_ms = Some(1000);

@@ -1,6 +1,7 @@
 //! JOB: work that outlives its command.
 
 mod begin;
+mod given;
 mod many;
 mod output;
 mod together;
@@ -18,7 +19,7 @@ use herm_protocol::{
 use tokio::time::Instant;
 
 use crate::{
-    scene::{Failure, Scene, shell},
+    scene::{Failure, Scene},
     step::{StepList, StepResult},
     steps::lifecycle::leave_beat,
 };
@@ -45,16 +46,6 @@ pub(super) use many::each_as_it_ended;
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .when(
-            "a command prints {text} and leaves a worker that holds its output",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let text = format!("sleep 6 & {}", shell::print(arguments.text(0)?.as_bytes()));
-                    let params = scene.command(text).await?;
-                    scene.run(&params).await
-                })
-            },
-        )
         .when("a command leaves a beat behind", |scene, _| {
             Box::pin(leave_beat(scene))
         })
@@ -62,7 +53,12 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 match arguments.words(0)? {
                     "lists its variables" => list_variables(scene).await,
-                    what => begin::start(scene, what).await,
+                    what => match what.strip_prefix("tells ") {
+                        Some(given) if given.ends_with(" that it was given") => {
+                            given::start(scene, given).await
+                        }
+                        _ => begin::start(scene, what).await,
+                    },
                 }
             })
         })
@@ -138,6 +134,10 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         "gives its output from every cursor" => output::read_from_every_cursor(scene).await,
         "gives nothing from beyond its end" => output::nothing_beyond_the_end(scene).await,
         "gives all that it has printed, piece by piece, and again" => output::whole_twice(scene).await,
+        "has written just that" => {
+            over(scene).await?;
+            output::whole(scene).await
+        }
         "gives every byte that it has written" => output::whole(scene).await,
         "goes on whenever it is read, and loses nothing" => output::flows(scene).await,
         "is waited for no longer than was asked" => waits_as_asked(scene).await,

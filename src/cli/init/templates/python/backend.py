@@ -578,11 +578,12 @@ def refuse_special(path: bytes, status: os.stat_result) -> None:
 
 def write_whole(path: bytes, data: bytes) -> None:
     """Makes `data` the content of a file: readers see the old content or the new, never a part. The mode of a file that
-    is there is kept, and a link stays a link to a file with the new content."""
+    is there is kept, a new one has that of any file that a command makes, and a link stays a link to a file with the new
+    content."""
     target = os.path.realpath(path)
     if path.endswith(b"/"):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    mode = 0o644
+    mode = None
     try:
         status = os.stat(target)
         refuse_special(path, status)
@@ -591,11 +592,15 @@ def write_whole(path: bytes, data: bytes) -> None:
         mode = stat.S_IMODE(status.st_mode)
     except FileNotFoundError:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=b".herm-", dir=os.path.dirname(target))
+    temporary = os.path.join(os.path.dirname(target), b".herm-" + os.fsencode(secrets.token_hex(8)))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    # What is not for everybody must not be so for the moment until it has the mode of the old file.
+    descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
-            os.fchmod(descriptor, mode)
+            if mode is not None:
+                os.fchmod(descriptor, mode)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)

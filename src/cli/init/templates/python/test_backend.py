@@ -617,6 +617,8 @@ class BackendTest(unittest.TestCase):
         self.caller.call("file.write", {**place, "data": {"b64": "AP8K"}})
         self.assertEqual(self.outcome("od -An -tx1 deep/er/f"), {"type": "exited", "code": 0})
         self.assertEqual(self.last_output(), b" 00 ff 0a\n")
+        self.outcome("(: > usual; [ $(stat -c %a usual) = $(stat -c %a deep/er/f) ] && echo as usual; rm usual)")
+        self.assertIn(b"as usual", self.last_output())
         self.caller.call("file.chmod", {**place, "mode": 0o751})
         self.caller.call("file.write", {**place, "data": "new"})
         told = self.caller.call("file.stat", place)
