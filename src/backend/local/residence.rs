@@ -294,16 +294,15 @@ impl SecretOf {
 #[async_trait]
 impl Dial for SocketDial {
     async fn dial(&self) -> Result<Channel, DialError> {
-        let (socket, _link) = short(&self.socket).map_err(DialError::Unreachable)?;
-        let stream = UnixStream::connect(&socket)
-            .await
-            .map_err(|error| match error.kind() {
-                // Nobody listens: the socket is there as long as its resident is.
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                    DialError::Gone(format!("nobody listens at {}: {error}", self.socket.display()))
-                }
-                _ => DialError::Unreachable(error),
-            })?;
+        let failed = |error: io::Error| match error.kind() {
+            // Nobody listens: the socket is there as long as its resident is, and so is its directory.
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                DialError::Gone(format!("nobody listens at {}: {error}", self.socket.display()))
+            }
+            _ => DialError::Unreachable(error),
+        };
+        let (socket, _link) = short(&self.socket).map_err(failed)?;
+        let stream = UnixStream::connect(&socket).await.map_err(failed)?;
         let secret = self.secret.get().await.map_err(DialError::Unreachable)?;
         let (input, output) = stream.into_split();
         Ok(Channel {
