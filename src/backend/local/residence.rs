@@ -329,3 +329,28 @@ fn short(socket: &Path) -> io::Result<(PathBuf, Option<fs::File>)> {
         .join(name);
     Ok((path, Some(directory)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_resident_whose_directory_is_gone_is_gone_however_long_its_path_is() {
+        let home = tempfile::tempdir().unwrap();
+        let long = "d".repeat(LONGEST);
+        for directory in ["d", &long] {
+            let directory = home.path().join(directory);
+            let dial = SocketDial {
+                socket: directory.join("socket"),
+                secret: SecretOf::Known(Secret::new([0; 32])),
+            };
+            for made in [false, true] {
+                if made {
+                    fs::create_dir(&directory).unwrap();
+                }
+                let error = dial.dial().await.err();
+                assert!(matches!(error, Some(DialError::Gone(_))), "{made}: {error:?}");
+            }
+        }
+    }
+}
