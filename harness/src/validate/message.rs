@@ -71,7 +71,7 @@ pub enum Content {
     /// An answer, to the request of this number where it can be told.
     Answer {
         /// The request's number, read leniently, and as it is when there was no such request; `None` for `null`, for
-        /// what is no number, and where there is none.
+        /// what is no number (an id may be text, too), and where there is none.
         id: Option<u64>,
         /// What was answered; the error object when it is an error.
         result: Result<Value, Value>,
@@ -110,7 +110,8 @@ struct Asked {
 /// Reads the lines of one connection.
 #[derive(Debug, Default)]
 pub struct MessageReader {
-    asked: HashMap<u64, Asked>,
+    /// By the id as it stands in JSON: a number and a text of its digits are two.
+    asked: HashMap<String, Asked>,
 }
 
 impl MessageReader {
@@ -120,7 +121,7 @@ impl MessageReader {
             return;
         };
         if let (Some(id), Some(method)) = (
-            message.get("id").and_then(Value::as_u64),
+            message.get("id").filter(|id| !id.is_null()).map(Value::to_string),
             message.get("method").and_then(Value::as_str),
         ) {
             if self.asked.len() >= REMEMBERED {
@@ -185,7 +186,7 @@ impl MessageReader {
             return (Content::Nothing, "a message".into());
         }
         let id = self.id(message, error.is_some(), found);
-        let asked = id.and_then(|id| self.asked.get(&id));
+        let asked = id.as_ref().and_then(|id| self.asked.get(&id.to_string()));
         let name = match asked {
             Some(asked) => format!("the answer to {}", asked.method),
             None => "an answer".into(),
@@ -209,11 +210,12 @@ impl MessageReader {
                 Ok(result)
             }
         };
+        let id = id.as_ref().and_then(Value::as_u64);
         (Content::Answer { id, result }, name)
     }
 
-    /// The request's number. One that was answered as a string is told, and taken for what was meant.
-    fn id(&self, message: &Map<String, Value>, is_error: bool, found: &mut Found) -> Option<u64> {
+    /// The request's id. A number that was answered as a string is told, and taken for what was meant.
+    fn id(&self, message: &Map<String, Value>, is_error: bool, found: &mut Found) -> Option<Value> {
         match message.get("id") {
             None => {
                 let expected = "the id of the request that is answered";
@@ -223,24 +225,21 @@ impl MessageReader {
                 None
             }
             Some(Value::Null) if is_error => None,
+            Some(id) if self.asked.contains_key(&id.to_string()) => Some(id.clone()),
             Some(id) => {
-                let number = id.as_u64().filter(|id| self.asked.contains_key(id));
-                if number.is_some() {
-                    return number;
-                }
-                let read = match id {
+                let read: Option<u64> = match id {
                     Value::String(text) => text.trim().parse().ok(),
                     Value::Number(number) => number.as_f64().and_then(whole),
                     _ => None,
                 };
-                let expected = match read.filter(|id| self.asked.contains_key(id)) {
+                let expected = match read.filter(|id| self.asked.contains_key(&id.to_string())) {
                     Some(meant) => format!("the number {meant}, just as the request had it"),
                     None => "the id of a request that was sent".into(),
                 };
                 found
                     .breaches
                     .push(own("id", "JSON-RPC", &expected, describe(id)));
-                read
+                read.map(Value::from)
             }
         }
     }

@@ -228,6 +228,13 @@ fn an_envelope_is_understood_as_far_as_it_can_be_and_what_is_wrong_with_it_told(
     ] {
         assert_eq!(read(line), (closed(), vec![told]), "{line}");
     }
+    let mut reader = super::MessageReader::default();
+    reader.sent(br#"{"jsonrpc":"2.0","id":"07","method":"sandbox.close","params":{}}"#);
+    for (answered, right) in [("\"07\"", true), ("7", false), ("\"7\"", false)] {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{{"existed":true}}}}"#);
+        let breaches = reader.received(line.as_bytes()).breaches;
+        assert_eq!(breaches.is_empty(), right, "{answered}: {breaches:?}");
+    }
     for noise in ["Welcome!", "[1]", "7", "", "{\"jsonrpc\":"] {
         let (content, breaches) = read(noise);
         assert_eq!((content, breaches.len()), (Content::Noise, 1), "{noise}");
