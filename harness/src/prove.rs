@@ -371,7 +371,7 @@ async fn verdicts(
             }
         })
     };
-    // A backend that keeps sandboxes does so in the run's folder, and those of the mutants beside it are none of its own.
+    // A backend that keeps sandboxes does so in the folder that it is told of, and those of the mutants beside it are none of its own.
     let folder = own_folder(&options.scratch).map_err(|error| runner::SubjectFailure {
         subject: subject.name.clone(),
         failure: Failure::suite(format!(
@@ -381,7 +381,7 @@ async fn verdicts(
     })?;
     let options = RunOptions {
         selection,
-        scratch: folder.path().to_owned(),
+        own_folder: Some(folder.path().to_owned()),
         ..options.clone()
     };
     let tested = runner::test(contract, subject, None, &options, sink).await;

@@ -136,6 +136,7 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
     let options = RunOptions {
         run: run.clone(),
         scratch: workspace.path().to_owned(),
+        own_folder: None,
         selection,
         parallelism: if arguments.keep {
             Some(1)

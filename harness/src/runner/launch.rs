@@ -49,8 +49,9 @@ pub(crate) fn launch(subject: &Subject, run: &str, scratch: &Path, guard: &[OsSt
 }
 
 pub(crate) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
-    let launch = launch(subject, &options.run, &options.scratch, &options.guard);
-    let scratch = options.scratch.display().to_string();
+    let own = options.own_folder.as_ref().unwrap_or(&options.scratch);
+    let launch = launch(subject, &options.run, own, &options.guard);
+    let scratch = own.display().to_string();
     let mut workshop = Workshop::new(
         launch,
         options.run.clone(),
@@ -60,6 +61,7 @@ pub(crate) fn workshop(subject: &Subject, options: &RunOptions) -> Workshop {
         options.validate,
     );
     workshop.set_guarded(!options.guard.is_empty());
+    workshop.set_run_folder(options.scratch.clone());
     workshop
 }
 

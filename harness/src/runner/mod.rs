@@ -56,6 +56,8 @@ pub struct RunOptions {
     pub run: String,
     /// A folder for temporary files, which the caller removes.
     pub scratch: PathBuf,
+    /// A folder in it that is this subject's alone, where several are tested side by side; the whole when not given.
+    pub own_folder: Option<PathBuf>,
     /// What the user wants of the contract.
     pub selection: Selection,
     /// At most so many requirements at the same time; what the subject declares when not given.
@@ -85,6 +87,7 @@ impl RunOptions {
         Self {
             run,
             scratch,
+            own_folder: None,
             selection: Selection::default(),
             parallelism: None,
             retries: 0,

@@ -1,7 +1,6 @@
 //! What adapters leave behind: told of, and, where the subject has things that outlive them, kept for the next ones.
 
 use std::{
-    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -23,11 +22,11 @@ impl Workshop {
         let Some(end) = end.filter(|_| self.around > 0) else {
             return Ok(());
         };
-        let scratch = Path::new(&self.scratch);
-        let keeping = Keeping::begin(scratch).map_err(|error| {
+        let folder = &self.run_folder;
+        let keeping = Keeping::begin(folder).map_err(|error| {
             Failure::suite(format!(
                 "failed to make a folder in {}: {error}",
-                scratch.display()
+                folder.display()
             ))
         })?;
         let words = ["--keep".into(), keeping.folder().into()];
@@ -47,8 +46,8 @@ impl Workshop {
     pub(super) async fn left_behind(&self, guard: u32) -> Option<Vec<String>> {
         let until = Instant::now() + TOLD_WITHIN;
         loop {
-            let scratch = PathBuf::from(&self.scratch);
-            let look = tokio::task::spawn_blocking(move || left_behind(&scratch, guard));
+            let folder = self.run_folder.clone();
+            let look = tokio::task::spawn_blocking(move || left_behind(&folder, guard));
             let told = look.await.unwrap_or_default();
             // A keeper tells it later than the guard ends.
             if told.is_some() || self.around < 2 || Instant::now() > until {

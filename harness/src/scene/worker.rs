@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     os::unix::ffi::OsStrExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -199,6 +199,8 @@ pub struct Workshop {
     pub(super) launch: Launch,
     run: String,
     pub(super) scratch: String,
+    /// The folder of the run, where guards tell what was left; the subject's own, or one above it.
+    pub(super) run_folder: PathBuf,
     /// How many processes of ours are around an adapter.
     pub(super) around: usize,
     factor: u32,
@@ -231,6 +233,7 @@ impl Workshop {
         Self {
             launch,
             run,
+            run_folder: PathBuf::from(&scratch),
             scratch,
             around: 0,
             factor: 1,
@@ -245,9 +248,14 @@ impl Workshop {
         }
     }
 
-    /// The folder for temporary files of the run, on this machine.
+    /// The folder for the subject's temporary files in this run, on this machine.
     pub fn scratch(&self) -> &Path {
         Path::new(&self.scratch)
+    }
+
+    /// Sets the folder of the run, where it is not the subject's own.
+    pub fn set_run_folder(&mut self, folder: PathBuf) {
+        self.run_folder = folder;
     }
 
     /// Sets by how much every deadline is longer than on this machine.
