@@ -17,7 +17,12 @@ use herm_protocol::{
 };
 
 use super::{
-    configured::BackendArguments, exec::unwritten, fail, kept::refused, list::print, runtime::block_on,
+    configured::BackendArguments,
+    exec::unwritten,
+    fail,
+    kept::{refused, tell_of_losses},
+    list::print,
+    runtime::block_on,
 };
 
 /// How long one wait for more output is.
@@ -118,6 +123,7 @@ async fn act(backend: &Backend, arguments: Arguments) -> Result<ExitCode, Error>
             spec: SandboxSpec::default(),
         })
         .await?;
+    tell_of_losses(&opened);
     let sandbox = opened.sandbox;
     let adapter = backend.adapter();
     match arguments.act.unwrap_or(Act::List { json: false }) {

@@ -4,9 +4,21 @@ use std::process::ExitCode;
 
 use clap::Args;
 use herm_harness::{tell::tell, verdict::Exit};
-use herm_protocol::{Error, ErrorKind, sandbox::SandboxState};
+use herm_protocol::{
+    Error, ErrorKind,
+    sandbox::{OpenState, Opened, SandboxState},
+};
 
 use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
+
+/// Tells what was lost of a kept sandbox that had to be made again.
+pub(super) fn tell_of_losses(opened: &Opened) {
+    if opened.state == OpenState::Recreated {
+        for notice in &opened.notices {
+            tell(format_args!("herm: {notice}"));
+        }
+    }
+}
 
 /// List the sandboxes that are kept under a key (`herm exec --key`).
 #[derive(Debug, Args)]

@@ -228,6 +228,9 @@ fn a_sandbox_whose_resident_is_gone_or_whose_record_is_damaged_is_told() {
         complaint.contains("\"gone\"") && complaint.contains("with its jobs"),
         "{complaint}"
     );
+    let jobs = kept.herm(&["jobs", "gone"]).complaint();
+    assert!(jobs.contains("ended from outside"), "{jobs}");
+    assert_eq!(kept.herm(&["jobs", "gone"]).complaint(), "");
     fs::write(work.parent().unwrap().join("key.json"), "{\"key\"").unwrap();
     let complaint = kept.herm(&["ps"]).complaint();
     assert!(

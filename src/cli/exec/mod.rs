@@ -30,7 +30,7 @@ use herm_protocol::{
     Error, ErrorKind, Finished, Interrupt,
     exec::{Outcome, RunParams, SetupFailure, Stdin, Stream},
     initialize::InitializeParams,
-    sandbox::{OpenParams, OpenState, SandboxSpec},
+    sandbox::{OpenParams, SandboxSpec},
 };
 use tokio::sync::mpsc;
 
@@ -42,7 +42,13 @@ use self::{
     result::{Ended, exit_code, print_json},
     tools::Programs,
 };
-use super::{Refusal, fail, kept::refused, runtime::block_on, signals::EndSignals, usage};
+use super::{
+    Refusal, fail,
+    kept::{refused, tell_of_losses},
+    runtime::block_on,
+    signals::EndSignals,
+    usage,
+};
 
 /// The null device is character device 1:3.
 const NULL_DEVICE: u64 = 1 << 8 | 3;
@@ -240,11 +246,7 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
         ..SandboxSpec::default()
     };
     let opened = backend.open_sandbox(OpenParams { key, spec }).await?;
-    if opened.state == OpenState::Recreated {
-        for notice in &opened.notices {
-            tell(format_args!("herm: {notice}"));
-        }
-    }
+    tell_of_losses(&opened);
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
     params.session.clone_from(&arguments.session);
     params.cwd = cwd.map(|cwd| cwd.as_path().into());
