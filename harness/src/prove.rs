@@ -326,11 +326,10 @@ fn is_noticed(verdict: Verdict) -> bool {
 }
 
 /// A folder in that folder, with a short name: paths of sockets have to stay short.
-fn own_folder(scratch: &Path) -> io::Result<TempDir> {
-    tempfile::Builder::new()
-        .prefix("")
-        .rand_bytes(6)
-        .tempdir_in(scratch)
+async fn own_folder(scratch: &Path) -> io::Result<TempDir> {
+    let scratch = scratch.to_owned();
+    let make = move || tempfile::Builder::new().prefix("").tempdir_in(scratch);
+    tokio::task::spawn_blocking(make).await?
 }
 
 async fn verdicts(
@@ -372,13 +371,15 @@ async fn verdicts(
         })
     };
     // A backend that keeps sandboxes does so in the folder that it is told of, and those of the mutants beside it are none of its own.
-    let folder = own_folder(&options.scratch).map_err(|error| runner::SubjectFailure {
-        subject: subject.name.clone(),
-        failure: Failure::suite(format!(
-            "failed to make a folder in {}: {error}",
-            options.scratch.display()
-        )),
-    })?;
+    let folder = own_folder(&options.scratch)
+        .await
+        .map_err(|error| runner::SubjectFailure {
+            subject: subject.name.clone(),
+            failure: Failure::suite(format!(
+                "failed to make a folder in {}: {error}",
+                options.scratch.display()
+            )),
+        })?;
     let options = RunOptions {
         selection,
         own_folder: Some(folder.path().to_owned()),

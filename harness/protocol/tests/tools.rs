@@ -20,7 +20,7 @@ use herm_protocol::{
     transcript::NoTranscript,
 };
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, duplex, split};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex, split};
 
 const LIMIT: Duration = Duration::from_mins(1);
 
@@ -172,21 +172,28 @@ async fn what_is_not_allowed_is_never_asked_for() {
     assert_eq!(harness.client.uninvited(), []);
 }
 
+/// A client, and the adapter's side of what it talks over.
+fn client_over_a_stream() -> (Arc<Client>, DuplexStream) {
+    let (ours, theirs) = duplex(1 << 16);
+    let (input, output) = split(ours);
+    let options = ClientOptions::default();
+    let client = Client::over(input, output, options, Arc::new(NoTranscript));
+    (Arc::new(client), theirs)
+}
+
+/// A command that may call `count`.
+fn may_count() -> RunParams {
+    let mut params = RunParams::new("s", "e", Command::Shell("x".into()));
+    params.rpc = Some(Rpc::allowing(["count"]));
+    params
+}
+
 /// An adapter that asks what it may not.
 #[tokio::test]
 async fn calls_that_nothing_has_allowed_are_refused_and_told() {
-    let (ours, theirs) = duplex(1 << 16);
-    let (input, output) = split(ours);
-    let client = Arc::new(Client::over(
-        input,
-        output,
-        ClientOptions::default(),
-        Arc::new(NoTranscript),
-    ));
-    let mut params = RunParams::new("s", "e", Command::Shell("x".into()));
-    params.rpc = Some(Rpc::allowing(["count"]));
+    let (client, theirs) = client_over_a_stream();
     let tools = Arc::new(Tools(Mutex::default()));
-    let exec = client.run_with_tools(&params, tools.clone()).unwrap();
+    let exec = client.run_with_tools(&may_count(), tools.clone()).unwrap();
     let (input, mut output) = split(theirs);
     let mut lines = BufReader::new(input).lines();
     let run = lines.next_line().await.unwrap().unwrap();
@@ -240,18 +247,9 @@ async fn calls_that_nothing_has_allowed_are_refused_and_told() {
 /// An adapter that makes a call again since the answer takes long.
 #[tokio::test]
 async fn a_call_that_is_made_twice_breaks_the_connection() {
-    let (ours, theirs) = duplex(1 << 16);
-    let (input, output) = split(ours);
-    let client = Arc::new(Client::over(
-        input,
-        output,
-        ClientOptions::default(),
-        Arc::new(NoTranscript),
-    ));
-    let mut params = RunParams::new("s", "e", Command::Shell("x".into()));
-    params.rpc = Some(Rpc::allowing(["count"]));
+    let (client, theirs) = client_over_a_stream();
     let tools = Arc::new(Tools(Mutex::default()));
-    let exec = client.run_with_tools(&params, tools.clone()).unwrap();
+    let exec = client.run_with_tools(&may_count(), tools.clone()).unwrap();
     let (_input, mut output) = split(theirs);
     for id in [1, 2] {
         let params = json!({"sandbox": "s", "exec": "e", "call": "1", "tool": "count", "arguments": "ab"});
