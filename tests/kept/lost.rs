@@ -157,3 +157,30 @@ fn a_terminal_in_the_directory_of_a_lost_sandbox_is_named_and_spared() {
     kept.herm(&["rm", "k"]).ok();
     assert!(!work.exists());
 }
+
+/// What is run in a container has a session whose leader is outside: the system calls it 0.
+#[test]
+fn all_of_this_holds_where_the_leader_of_the_session_is_outside() {
+    let namespace = if rustix::process::getuid().is_root() {
+        &["--pid", "--fork", "--mount-proc"][..]
+    } else {
+        &["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    };
+    let seen = std::process::Command::new("unshare")
+        .args(namespace)
+        .args([&std::env::current_exe().unwrap()])
+        .args([
+            "--exact",
+            "edge::the_id_of_a_job_is_told_although_nobody_reads_it",
+        ])
+        .args(["lost::a_key_whose_directory_was_removed_is_not_opened_twice"])
+        .args(["lost::a_terminal_in_the_directory_of_a_lost_sandbox_is_named_and_spared"])
+        .args(["lost::what_is_removed_is_gone_although_every_process_of_its_resident_was_killed"])
+        .args(["lost::what_is_removed_is_gone_although_its_resident_cannot_be_asked"])
+        .args(["lost::what_ran_before_is_gone_when_a_key_is_opened_again"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&seen.stdout);
+    assert!(seen.status.success(), "{told}");
+    assert!(told.contains("6 passed"), "{told}");
+}

@@ -1,10 +1,10 @@
 //! Ending what is left of a kept sandbox whose resident cannot be asked: it was killed, or its directory, its socket or its
 //! secret was taken away. Only what is proved to be the sandbox's is ended; see [`Traces`] for what proves it.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, io, time::Duration};
 
 use herm_protocol::{Error, ErrorKind};
-use rustix::process::{Pid, PidfdFlags, Signal, getsid, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use tokio::time::{Instant, sleep};
 
 use super::{
@@ -42,7 +42,7 @@ impl Traces {
     /// # Errors
     /// Something is left, which is named.
     pub(super) async fn end(&self, answered: bool) -> Result<bool, Error> {
-        let first = self.look().await;
+        let first = self.look().await?;
         let found = !first.residents.is_empty() || !first.commands.is_empty();
         for resident in &first.residents {
             send(resident, Signal::CONT);
@@ -58,7 +58,7 @@ impl Traces {
                 residents,
                 commands,
                 others,
-            } = self.look().await;
+            } = self.look().await?;
             let ours: Vec<_> = residents.into_iter().chain(commands).collect();
             if ours.is_empty() && (answered || others.is_empty()) {
                 return Ok(found);
@@ -76,16 +76,27 @@ impl Traces {
         }
     }
 
-    async fn look(&self) -> Remains {
+    /// # Errors
+    /// The processes cannot be seen, so that nothing can be said of them.
+    async fn look(&self) -> Result<Remains, Error> {
         let traces = self.clone();
         let looked = tokio::task::spawn_blocking(move || traces.look_now());
-        looked.await.unwrap_or_default()
+        let looked = looked.await.unwrap_or_else(|ended| Err(io::Error::other(ended)));
+        looked.map_err(|error| {
+            let directory = self.directory().to_string_lossy().into_owned();
+            let message = format!("failed to see what is left of the sandbox in {directory}: {error}");
+            Error::new(ErrorKind::Unavailable, directory, message).with_fix("mount /proc, and try again")
+        })
     }
 
-    fn look_now(&self) -> Remains {
-        let all = process_table::all().unwrap_or_default();
-        let ours = ancestors(&all);
-        let session = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+    fn look_now(&self) -> io::Result<Remains> {
+        let all = process_table::all()?;
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        let own = all.iter().find(|process| process.pid == own);
+        let own = own.ok_or_else(|| io::Error::other("/proc is not that of this process"))?;
+        let ours = ancestors(own, &all);
+        // 0 where its leader is outside the namespace of processes, as that of what is run in a container is.
+        let session = own.session;
         let mut remains = Remains::default();
         let mut proved = BTreeSet::new();
         for process in all.iter().filter(|process| !ours.contains(&process.pid)) {
@@ -108,7 +119,7 @@ impl Traces {
             proved.insert(process.pid);
         }
         add_descendants(&mut remains, &all, &ours, proved);
-        remains
+        Ok(remains)
     }
 
     fn left(&self, processes: &[Process], fix: &str) -> Error {
@@ -153,9 +164,9 @@ fn add_descendants(remains: &mut Remains, all: &[Process], ours: &BTreeSet<i32>,
 }
 
 /// This process and those above it: whoever asks for the end of a sandbox is not part of it.
-fn ancestors(all: &[Process]) -> BTreeSet<i32> {
+fn ancestors(own: &Process, all: &[Process]) -> BTreeSet<i32> {
     let mut found = BTreeSet::new();
-    let mut next = i32::try_from(std::process::id()).ok();
+    let mut next = Some(own.pid);
     while let Some(pid) = next.filter(|pid| found.insert(*pid)) {
         next = all
             .iter()
