@@ -7,7 +7,10 @@ use herm_protocol::{
     exec::{Outcome, SetupFailure, SignalCause, Stream},
 };
 
-use super::{composed::number_in, exec::{cancel, enc}};
+use super::{
+    composed::number_in,
+    exec::{cancel, enc},
+};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},

@@ -82,6 +82,9 @@ async fn each(scene: &mut Scene, what: &str) -> StepResult {
         | "has been answered with the digest of its own output"
         | "has found what is its own, and nothing else"
         | "has stood in its own directory and seen its own variable" => expect_each(scene),
+        "thing in it is told once, as what it is, in the order of the bytes of its name" => {
+            crate::steps::files::tree::all_listed(scene).await
+        }
         "job is told as it ended" => super::job::each_as_it_ended(scene).await,
         "was answered once, and truly" => super::cancel::answered_truly(scene),
         "was answered once, as lost, ended or refused" => super::race::answered_after_close(scene),

@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::{composed::unknown, exec::together::Expected, general::show},
+    steps::{composed::unknown, exec::Expected, general::show},
 };
 
 /// Milliseconds of a deadline that is meant to pass.
