@@ -35,8 +35,11 @@ const SIGUSR1: i32 = 10;
 const SIGSTOP: i32 = 19;
 const SIGCONT: i32 = 18;
 
-/// How long a command is left stopped: longer than it would have run.
-const STAYS: Duration = Duration::from_millis(800);
+/// How long a command runs that its caller stops.
+const UNTIL_STOPPED: Duration = Duration::from_secs(1);
+
+/// How long it is left stopped: longer than it would have run.
+const STAYS: Duration = Duration::from_millis(1500);
 
 pub(super) fn register(steps: &mut StepList) {
     steps.when(
@@ -140,8 +143,8 @@ pub(crate) async fn write_stopped(scene: &mut Scene, by: &str) -> StepResult {
     let stays = scene.scaled(STAYS);
     scene.notes.content = Some(b"begun\nended\n".into());
     let text = match by {
-        "itself" => "echo begun; (sleep 0.3; kill -CONT $$) & kill -STOP $$; echo ended; wait",
-        "its caller" => "echo begun; sleep 0.3; echo ended",
+        "itself" => "echo begun; (sleep 0.3; kill -CONT $$) & kill -STOP $$; echo ended; wait".to_owned(),
+        "its caller" => format!("echo begun; sleep {}; echo ended", scene.scaled(UNTIL_STOPPED).as_secs()),
         other => return Err(unknown(other, "whoever stops a command")),
     };
     let params = scene.command(text).await?;

@@ -60,13 +60,13 @@ pub(super) async fn list(scene: &mut Scene, files: &str) -> StepResult {
     Ok(())
 }
 
-/// The letter that a kind has in front of the permissions of what is listed.
-fn letter(kind: FileKind) -> Option<u8> {
+/// The letter by which a command tells a kind.
+const fn letter(kind: FileKind) -> u8 {
     match kind {
-        FileKind::File => Some(b'-'),
-        FileKind::Directory => Some(b'd'),
-        FileKind::Symlink => Some(b'l'),
-        FileKind::Other => None,
+        FileKind::File => b'-',
+        FileKind::Directory => b'd',
+        FileKind::Symlink => b'l',
+        FileKind::Other => b'o',
     }
 }
 
@@ -93,7 +93,7 @@ pub(crate) async fn all_listed(scene: &mut Scene) -> StepResult {
     let told: Vec<(&[u8], u8)> = listing
         .entries
         .iter()
-        .map(|entry| (entry.name.as_bytes(), letter(entry.kind).unwrap_or(b'o')))
+        .map(|entry| (entry.name.as_bytes(), letter(entry.kind)))
         .collect();
     if expected.is_empty() {
         return Err(Failure::suite("a command finds nothing in the directory"));
