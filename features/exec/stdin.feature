@@ -115,8 +115,8 @@ Feature: STDIN: a command reads what it was given, and then the end
     Given an open sandbox
     When a command that repeats each line is fed "<first>"
     And it is fed ""
-    And it is fed "last\\n"
-    Then "<first>last\\n" has arrived while it waits
+    And it is fed "last\n"
+    Then "<first>last\n" has arrived while it waits
     When its input ends
     Then the outcome is exited with code 0
 
