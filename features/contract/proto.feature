@@ -94,7 +94,7 @@ Feature: PROTO: both sides understand each other, now and later
       | a request with a long number for its id |
       | a request with a word for its id      |
 
-  @id:PROTO-011 @must @since:0.1 @profile:core @mutant:halves-escaped-characters @mutant:reads-only-dense-messages
+  @id:PROTO-011 @must @since:0.1 @profile:core @alone @mutant:halves-escaped-characters @mutant:reads-only-dense-messages
   Scenario Outline: A request means the same in whatever way its JSON is written
     Many writers escape all that is not ASCII, and a character beyond 16 bits becomes two halves
     (https://www.rfc-editor.org/rfc/rfc8259#section-7); blanks and the order of the fields are theirs, too.

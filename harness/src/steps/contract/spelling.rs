@@ -39,7 +39,12 @@ pub(super) async fn run(scene: &mut Scene, how: &str) -> StepResult {
         .map_err(Failure::from)?
         .wait(patience)
         .await
-        .map_err(|fault| scene.broken(fault))?;
+        // That the adapter must live through this is what is tested.
+        .map_err(|fault| {
+            let seen = fault.to_string();
+            let _ = scene.broken(fault);
+            Failure::failed("the request to be answered as any other", seen)
+        })?;
     scene.keep(record);
     Ok(())
 }

@@ -144,7 +144,10 @@ pub(crate) async fn write_stopped(scene: &mut Scene, by: &str) -> StepResult {
     scene.notes.content = Some(b"begun\nended\n".into());
     let text = match by {
         "itself" => "echo begun; (sleep 0.3; kill -CONT $$) & kill -STOP $$; echo ended; wait".to_owned(),
-        "its caller" => format!("echo begun; sleep {}; echo ended", scene.scaled(UNTIL_STOPPED).as_secs()),
+        "its caller" => format!(
+            "echo begun; sleep {}; echo ended",
+            scene.scaled(UNTIL_STOPPED).as_secs()
+        ),
         other => return Err(unknown(other, "whoever stops a command")),
     };
     let params = scene.command(text).await?;
