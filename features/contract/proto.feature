@@ -93,3 +93,18 @@ Feature: PROTO: both sides understand each other, now and later
       | a request                             |
       | a request with a long number for its id |
       | a request with a word for its id      |
+
+  @id:PROTO-011 @must @since:0.1 @profile:core @alone @mutant:halves-escaped-characters @mutant:reads-only-dense-messages
+  Scenario Outline: A request means the same in whatever way its JSON is written
+    Many writers escape all that is not ASCII, and a character beyond 16 bits becomes two halves
+    (https://www.rfc-editor.org/rfc/rfc8259#section-7); blanks and the order of the fields are theirs, too.
+    Given an open sandbox
+    When <a request> is sent
+    Then it has received exactly these bytes
+
+    Examples:
+      | a request                                |
+      | a request that escapes what is not ASCII |
+      | a request that escapes its slashes       |
+      | a request that has blanks between its parts |
+      | a request that begins with its parameters |

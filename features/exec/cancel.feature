@@ -161,3 +161,20 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
     Then the outcome is cancelled
     And the beat has stopped
     And the sandbox still runs commands
+
+  @id:CANCEL-016 @must @since:0.1 @profile:core @mutant:takes-a-stop-for-the-end
+  Scenario Outline: A command that is stopped and goes on comes to its own end
+    Who waits for a process is told of stops, too, if he asks for them, and one that has stopped has not ended (https://man7.org/linux/man-pages/man2/waitpid.2.html).
+    Given an open sandbox
+    When a command writes two lines, stopped in between by <whom>
+    Then the outcome is exited with code 0
+    And standard output is all that was printed
+
+    Examples:
+      | whom   |
+      | itself |
+
+    @needs:signal
+    Examples:
+      | whom       |
+      | its caller |

@@ -128,3 +128,18 @@ Feature: CWD: a command runs where it was told to
       | in this directory    |
       | below this directory |
       | above this directory |
+
+  @id:CWD-015 @must @since:0.1 @profile:core @needs:cwd @mutant:cleans-up-directories
+  Scenario: The directory above is that of where a link leads to
+    A path is followed part by part, and what it means cannot be read off its words (https://man7.org/linux/man-pages/man7/path_resolution.7.html).
+    Given an open sandbox
+    When a command in the directory above one that a link leads to prints its working directory
+    Then it is this directory
+
+  @id:CWD-016 @must @since:0.1 @profile:core @needs:cwd @mutant:cleans-up-directories
+  Scenario: The directory above one that does not exist does not exist
+    A path is followed part by part, and ends where one is not there (https://man7.org/linux/man-pages/man7/path_resolution.7.html).
+    Given an open sandbox
+    When a command that leaves a mark is run in the directory above one that does not exist
+    Then the outcome is set-up failed because the directory was not found
+    And the mark is not there

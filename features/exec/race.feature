@@ -71,3 +71,11 @@ Feature: RACE: what happens at the same time stays apart
     Given an open sandbox
     When 8 commands that print their own number under names that hardly differ run at the same time
     Then each has received its own number and nothing else
+
+  @id:RACE-011 @must @since:0.1 @profile:core @fresh @needs:concurrency @mutant:six-commands-at-a-time @mutant:thirty-two-commands-at-a-time
+  Scenario: Many slow commands do not hold up a quick one, unless their number is bounded and told
+    A frozen helper held a lock, and using any other sandbox hung (https://github.com/docker/sbx-releases/issues/163). A bound that is told in
+    `limits.max_commands` is one that a caller can keep.
+    Given an open sandbox
+    When 40 commands run for a long time
+    Then another command is answered meanwhile

@@ -107,3 +107,20 @@ Feature: STDIN: a command reads what it was given, and then the end
     Given an open sandbox
     When a program repeats its input
     Then standard output is that input
+
+  @id:STDIN-013 @must @since:0.1 @profile:core @needs:stdin_stream @mutant:an-empty-piece-ends-the-input
+  Scenario Outline: A piece of input that is empty is not the end
+    What came after a first write to the input of a live process was lost (https://github.com/PrimeIntellect-ai/verifiers/pull/2471); who relays what is typed
+    sends empty pieces, too.
+    Given an open sandbox
+    When a command that repeats each line is fed "<first>"
+    And it is fed ""
+    And it is fed "last\n"
+    Then "<first>last\n" has arrived while it waits
+    When its input ends
+    Then the outcome is exited with code 0
+
+    Examples: behind another one, and before any
+      | first   |
+      | first\\n |
+      |         |

@@ -177,3 +177,11 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When a program keeps a beat, with a deadline of 1 second
     Then the outcome is timed out, no later than 1 second after the deadline
     And the beat has stopped
+
+  @id:TIMEOUT-019 @must @since:0.1 @profile:core @needs:timeout,concurrency @mutant:one-deadline-for-a-sandbox
+  Scenario: Commands at the same time have each their own deadline
+    Where a deadline did not end a command, it ran without a bound (https://github.com/langchain-ai/deepagents/pull/1756); one clock for many commands forgets all deadlines but one.
+    Given an open sandbox
+    When one of 5 commands that have a deadline each runs into its own
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And each of the others has received its own number and nothing else

@@ -153,3 +153,34 @@ Feature: FILE: a file holds what was written, byte for byte
     When a file is written through a link
     Then the file is found where the link leads to, and the link is one
     And reading it gives the same bytes
+
+  @id:FILE-016 @must @since:0.1 @profile:files @needs:files @mutant:cleans-up-paths
+  Scenario: The path of a file is followed as commands follow it
+    A path is followed part by part, and what it means cannot be read off its words (https://man7.org/linux/man-pages/man7/path_resolution.7.html).
+    Given an open sandbox
+    When a file is written above the directory that a link leads to
+    Then a command that prints the file prints the same bytes
+
+  @id:FILE-017 @must @since:0.1 @profile:files @needs:files @mutant:lists-a-thousand-files @mutant:lists-no-hidden-files @mutant:lists-in-no-order @mutant:lists-links-as-what-they-lead-to
+  Scenario Outline: A list has everything that is in the directory
+    A list that is given page by page ends with the first one for whoever knows of no other (https://docs.github.com/en/rest/using-the-rest-api/using-pagination-in-the-rest-api).
+    Given an open sandbox
+    When a directory with <files> in it is listed
+    Then each thing in it is told once, as what it is, in the order of the bytes of its name
+
+    Examples:
+      | files                   |
+      | 2500 files              |
+      | something of every kind |
+
+  @id:FILE-018 @must @since:0.1 @profile:files @needs:files @mutant:removes-what-links-lead-to
+  Scenario Outline: What a link leads to stays when the link is removed
+    Removing a directory with all that is in it takes its links, and nothing that they lead to (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/rm.html).
+    Given an open sandbox
+    When a directory that <kind> is removed with all that is in it
+    Then a command finds that it is gone, and the other one as it was
+
+    Examples:
+      | kind                       |
+      | is a link to another one   |
+      | holds links to another one |

@@ -92,3 +92,11 @@ Feature: LEAK: nothing is left, and nothing of others is touched
     And an open sandbox
     When 20 commands that cannot be run have ended
     Then nothing is left of them
+
+  @id:LEAK-011 @must @since:0.1 @profile:core @fresh @mutant:runs-out-of-descriptors
+  Scenario: A sandbox in which many commands have ended runs the next one
+    Hundreds of processes that had ended were never waited for (https://github.com/NousResearch/hermes-agent/issues/111577); whatever is lost a little with each command
+    is gone in a long conversation.
+    Given an open sandbox
+    When 400 commands that print their own number one after the other have ended
+    Then each has received its own number and nothing else

@@ -61,6 +61,10 @@ pub struct Limits {
     /// The longest message accepted, in bytes without its newline; 16 MiB when not stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_message_bytes: Option<u64>,
+    /// How many commands of a sandbox can run at the same time; no bound when not stated. One more is refused with
+    /// `limit_exceeded`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_commands: Option<u32>,
 }
 
 /// Answer to `preflight`: what is missing on this machine.

@@ -8,7 +8,7 @@ use super::{
         args, cancel, cwd, env, exit, flow, job, lookup, open_files, out, race, shell, stdin, stream,
         timeout, user,
     },
-    files::file,
+    files::{file, tree},
     general,
     lifecycle::{attach, close, leak, leave_beat, open, preflight, stale},
 };
@@ -101,6 +101,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "exactly that name in its directory" => file::find_name(scene).await,
                     "it in the directory that commands start in" => file::find_relative(scene).await,
                     "the mark in the directory that commands start in" => general::find_mark(scene).await,
+                    "that it is gone, and the other one as it was" => tree::other_untouched(scene).await,
                     "these lines in the file, byte for byte" => shell::find_lines(scene).await,
                     other => Err(unknown(other, "to be found")),
                 }

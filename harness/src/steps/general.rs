@@ -7,7 +7,10 @@ use herm_protocol::{
     exec::{Outcome, SetupFailure, SignalCause, Stream},
 };
 
-use super::{composed::number_in, exec::enc};
+use super::{
+    composed::number_in,
+    exec::{cancel, enc},
+};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -83,6 +86,9 @@ async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
             let lines = (0..50).map(|line| format!("output {line}\nerror {line}\n"));
             scene.notes.content = Some(lines.collect::<String>().into_bytes());
             "i=0; while [ $i -lt 50 ]; do echo output $i; echo error $i >&2; i=$((i+1)); done".to_owned()
+        }
+        lines if let Some(by) = lines.strip_prefix("two lines, stopped in between by ") => {
+            return cancel::write_stopped(scene, by).await;
         }
         line if let Some(bytes) = number_in(line, "one line of ", " bytes") => {
             scene.notes.content = Some(vec![b'x'; bytes]);

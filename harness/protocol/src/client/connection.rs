@@ -183,7 +183,7 @@ impl Client {
         params: &Value,
     ) -> Result<(u64, oneshot::Receiver<Answer>), CallError> {
         let id = self.next_id();
-        let answer = self.send_numbered(id, name, params)?;
+        let answer = self.send_numbered(id, name, params, |line| line)?;
         Ok((id, answer))
     }
 
@@ -196,6 +196,7 @@ impl Client {
         id: u64,
         name: &str,
         params: &Value,
+        spell: impl FnOnce(Vec<u8>) -> Vec<u8>,
     ) -> Result<oneshot::Receiver<Answer>, CallError> {
         let (sender, answer) = oneshot::channel();
         {
@@ -205,7 +206,7 @@ impl Client {
             }
             state.pending.insert(id, sender);
         }
-        self.send_line(Message::request(id, name, params).to_line());
+        self.send_line(spell(Message::request(id, name, params).to_line()));
         Ok(answer)
     }
 
@@ -254,7 +255,20 @@ impl Client {
     /// # Errors
     /// [`CallError::Fault`] when the connection is broken already.
     pub fn run(self: &Arc<Self>, params: &RunParams) -> Result<Exec, CallError> {
-        self.run_hosted(params, None)
+        self.run_hosted(params, None, |line| line)
+    }
+
+    /// Starts a command by a request in a spelling of the caller's: `spell` is given the line of the request, with its
+    /// newline, and gives another that says the same.
+    ///
+    /// # Errors
+    /// As [`Client::run`].
+    pub fn run_spelt(
+        self: &Arc<Self>,
+        params: &RunParams,
+        spell: impl FnOnce(Vec<u8>) -> Vec<u8>,
+    ) -> Result<Exec, CallError> {
+        self.run_hosted(params, None, spell)
     }
 
     /// Starts a command whose calls of the tools that `params.rpc` allows are answered by `tools`. They are ended when the
@@ -268,10 +282,15 @@ impl Client {
         tools: Arc<dyn HostTools>,
     ) -> Result<Exec, CallError> {
         let rpc = params.rpc.clone().unwrap_or_default();
-        self.run_hosted(params, Some(Host::new(tools, rpc)))
+        self.run_hosted(params, Some(Host::new(tools, rpc)), |line| line)
     }
 
-    fn run_hosted(self: &Arc<Self>, params: &RunParams, host: Option<Arc<Host>>) -> Result<Exec, CallError> {
+    fn run_hosted(
+        self: &Arc<Self>,
+        params: &RunParams,
+        host: Option<Arc<Host>>,
+        spell: impl FnOnce(Vec<u8>) -> Vec<u8>,
+    ) -> Result<Exec, CallError> {
         let id = self.next_id();
         let (events, received) = mpsc::unbounded_channel();
         self.shared.lock().execs.insert(
@@ -284,7 +303,7 @@ impl Client {
             },
         );
         let sent = Instant::now();
-        let answer = self.send_numbered(id, method::Run::NAME, &crate::message::to_value(params))?;
+        let answer = self.send_numbered(id, method::Run::NAME, &crate::message::to_value(params), spell)?;
         let events = ExecEvents {
             received,
             answer: answer.fuse(),

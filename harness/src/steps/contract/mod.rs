@@ -4,6 +4,7 @@ pub(super) mod cap;
 pub(super) mod error;
 pub(super) mod event;
 pub(super) mod proto;
+mod spelling;
 
 use crate::step::StepList;
 

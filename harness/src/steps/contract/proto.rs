@@ -14,6 +14,7 @@ use herm_protocol::{
 
 use serde_json::Value;
 
+use super::spelling;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -152,6 +153,9 @@ async fn send_bad_line(scene: &mut Scene, what: &str) -> StepResult {
             return ask_as(scene, 9_007_199_254_740_993_u64.into()).await;
         }
         "a request with a word for its id" => return ask_as(scene, "07".into()).await,
+        spelling if let Some(spelling) = spelling.strip_prefix("a request that ") => {
+            return spelling::run(scene, spelling).await;
+        }
         "half a message" => b"{\"jsonrpc\":\"2.0\",\"id\":77,\"meth\n",
         "a word" => b"hello\n",
         "a list" => b"[1, 2]\n",
@@ -249,6 +253,7 @@ pub(crate) async fn run_with_bytes(scene: &mut Scene) -> StepResult {
     let argv = ["sh", "-c", "printf %s \"$1\" | od -An -v -tx1", "sh"].map(ByteString::from);
     let argv = argv.into_iter().chain([ByteString::from(NOT_TEXT)]).collect();
     let params = scene.command_in(&sandbox, Command::Argv(argv));
+    scene.notes.content = Some(NOT_TEXT.to_vec());
     scene.run(&params).await
 }
 
@@ -257,7 +262,7 @@ fn received_bytes(scene: &Scene) -> StepResult {
     let digits: String = String::from_utf8_lossy(&scene.record()?.bytes(Stream::Stdout))
         .split_whitespace()
         .collect();
-    let expected = hexadecimal(NOT_TEXT);
+    let expected = hexadecimal(&scene.notes.content.clone().unwrap_or_default());
     if digits == expected {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use herm_protocol::{
-    client::CallError,
+    client::{CallError, Fault},
     exec::{CancelParams, Outcome, SignalParams},
     method,
 };
@@ -30,6 +30,16 @@ const LITTLE: u64 = 4096;
 
 /// A signal that ends whoever does not expect it.
 const SIGUSR1: i32 = 10;
+
+/// A signal that stops whoever is sent it, and one that lets it go on.
+const SIGSTOP: i32 = 19;
+const SIGCONT: i32 = 18;
+
+/// How long a command runs that its caller stops.
+const UNTIL_STOPPED: Duration = Duration::from_secs(1);
+
+/// How long it is left stopped: longer than it would have run.
+const STAYS: Duration = Duration::from_millis(1500);
 
 pub(super) fn register(steps: &mut StepList) {
     steps.when(
@@ -124,6 +134,52 @@ pub(crate) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
         other => return Err(unknown(other, "done to a command")),
     };
     scene.answer(answer).map(|_| ())
+}
+
+/// Runs a command that writes two lines, and is stopped and goes on between them: by itself, or by its caller, who sees that
+/// it does not go on before.
+pub(crate) async fn write_stopped(scene: &mut Scene, by: &str) -> StepResult {
+    let patience = scene.patience();
+    let stays = scene.scaled(STAYS);
+    scene.notes.content = Some(b"begun\nended\n".into());
+    let text = match by {
+        "itself" => "echo begun; (sleep 0.3; kill -CONT $$) & kill -STOP $$; echo ended; wait".to_owned(),
+        "its caller" => format!(
+            "echo begun; sleep {}; echo ended",
+            scene.scaled(UNTIL_STOPPED).as_secs()
+        ),
+        other => return Err(unknown(other, "whoever stops a command")),
+    };
+    let params = scene.command(text).await?;
+    let mut exec = scene.start(&params).await?;
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
+    if by == "its caller" {
+        signal(scene, &params.exec, SIGSTOP).await?;
+        match exec.wait_until(stays, |_| false).await {
+            Err(Fault::Hung { .. }) => {}
+            Ok(()) => {
+                return Err(Failure::failed(
+                    "a command that was stopped not to be over before it goes on",
+                    format!("{:?}", exec.record().answer),
+                ));
+            }
+            Err(fault) => return Err(scene.broken(fault)),
+        }
+        signal(scene, &params.exec, SIGCONT).await?;
+    }
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    Ok(())
+}
+
+async fn signal(scene: &mut Scene, exec: &str, signal: i32) -> StepResult {
+    let patience = scene.patience();
+    let exec = exec.to_owned();
+    let params = SignalParams { exec, signal };
+    let client = scene.client().await?;
+    client.call::<method::Signal>(&params, patience).await?;
+    Ok(())
 }
 
 /// Runs commands that leave a mark and exit, one after the other, and cancels each about when it ends, a little later each

@@ -25,7 +25,10 @@ pub(super) fn register(steps: &mut StepList) {
                 match arguments.words(0)? {
                     "leaves a mark in" => leave_mark(scene).await,
                     "prints" => print_directory(scene, None).await,
-                    "in a directory that a link leads to prints" => print_behind_link(scene).await,
+                    "in a directory that a link leads to prints" => print_behind_link(scene, false).await,
+                    "in the directory above one that a link leads to prints" => {
+                        print_behind_link(scene, true).await
+                    }
                     "in a directory whose name is not valid UTF-8 prints" => {
                         let directory = make_named(scene, b"a\xff\xfeb").await?;
                         print_directory(scene, Some(directory)).await
@@ -109,11 +112,17 @@ async fn make_named(scene: &mut Scene, name: &[u8]) -> Result<ByteString, Failur
     Ok(path)
 }
 
-async fn print_behind_link(scene: &mut Scene) -> StepResult {
+/// Runs in the directory that a link leads to, or from there in the one above: not above the link, where that lies.
+async fn print_behind_link(scene: &mut Scene, above: bool) -> StepResult {
     let directory = make_named(scene, b"behind").await?;
-    let link = scene.new_path("link").await?;
+    let mut link = scene.new_path("link").await?;
     let (target, path) = (shell::word(directory.as_bytes()), shell::word(link.as_bytes()));
     scene.prepare(format!("ln -s {target} {path}")).await?;
+    if above {
+        link = [link.as_bytes(), b"/.."].concat().into();
+        let directory = directory.as_bytes().strip_suffix(b"/behind");
+        scene.notes.directory = directory.map(ByteString::from);
+    }
     print_directory(scene, Some(link)).await
 }
 
@@ -182,9 +191,10 @@ fn expect_directory(scene: &Scene, directory: &ByteString) -> StepResult {
 
 pub(crate) async fn run_in(scene: &mut Scene, what: &str) -> StepResult {
     let mark = new_mark(scene).await?;
-    let path = scene.new_path("nowhere").await?;
+    let mut path = scene.new_path("nowhere").await?;
     match what {
         "a directory that does not exist" => {}
+        "the directory above one that does not exist" => path = [path.as_bytes(), b"/.."].concat().into(),
         "a directory that has been removed since" => {
             let word = shell::word(path.as_bytes());
             scene.prepare(format!("mkdir {word}")).await?;

@@ -33,6 +33,9 @@ const RUNS: &str = "1";
 /// The deadline of the one that ends early, in milliseconds.
 const EARLY: u64 = 300;
 
+/// The deadline of the others, where they have one, in milliseconds: long after their end.
+const LATE: u64 = 60_000;
+
 /// What one of several commands should have been answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
@@ -79,6 +82,9 @@ async fn each(scene: &mut Scene, what: &str) -> StepResult {
         | "has been answered with the digest of its own output"
         | "has found what is its own, and nothing else"
         | "has stood in its own directory and seen its own variable" => expect_each(scene),
+        "thing in it is told once, as what it is, in the order of the bytes of its name" => {
+            crate::steps::files::tree::all_listed(scene).await
+        }
         "job is told as it ended" => super::job::each_as_it_ended(scene).await,
         "was answered once, and truly" => super::cancel::answered_truly(scene),
         "was answered once, as lost, ended or refused" => super::race::answered_after_close(scene),
@@ -193,9 +199,10 @@ fn hardly_different(scene: &mut Scene, number: u32) -> String {
 /// One of several commands that run at the same time ends before the others. It is the last command from here on; the others
 /// are those that are looked at together.
 async fn end_one(scene: &mut Scene, count: usize, how: &str) -> StepResult {
-    let deadline = match how {
-        "is cancelled" => None,
-        "runs into its deadline" => Some(EARLY),
+    let (deadline, of_others) = match how {
+        "is cancelled" => (None, None),
+        "runs into its deadline" => (Some(EARLY), None),
+        "that have a deadline each runs into its own" => (Some(EARLY), Some(LATE)),
         other => return Err(unknown(other, "the end of one of several commands")),
     };
     let chosen = count / 2;
@@ -203,7 +210,7 @@ async fn end_one(scene: &mut Scene, count: usize, how: &str) -> StepResult {
     for number in 0..count {
         let text = format!("echo begin {number}; sleep {RUNS}; echo end {number}");
         let mut params = scene.command(text).await?;
-        params.timeout_ms = deadline.filter(|_| number == chosen);
+        params.timeout_ms = if number == chosen { deadline } else { of_others };
         execs.push(scene.start(&params).await?);
         let output = format!("begin {number}\nend {number}\n");
         scene.notes.expected.push(Expected::output(output));
@@ -220,6 +227,7 @@ async fn end_one(scene: &mut Scene, count: usize, how: &str) -> StepResult {
     await_all(scene, execs, patience).await?;
     scene.notes.expected.remove(chosen);
     let ended = scene.notes.records.remove(chosen);
+    scene.notes.number = deadline;
     scene.keep(ended);
     Ok(())
 }

@@ -11,7 +11,7 @@ use herm_protocol::{
     sandbox::Empty,
 };
 
-use super::place;
+use super::{place, tree};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -152,21 +152,8 @@ fn register_reading(steps: &mut StepList) {
                 try_read(scene, path).await
             })
         })
-        .when("a directory is {words} as a file", |scene, arguments| {
-            Box::pin(async move {
-                let path = scene.new_path("directory").await?;
-                scene
-                    .prepare(format!("mkdir {}", shell::word(path.as_bytes())))
-                    .await?;
-                match arguments.words(0)? {
-                    "read" => try_read(scene, path).await,
-                    "written" => {
-                        let answer = call_write(scene, path, b"content".to_vec()).await?;
-                        scene.answer(answer).map(|_| ())
-                    }
-                    other => Err(Failure::suite(format!("{other:?} is no use of a file"))),
-                }
-            })
+        .when("a directory {words}", |scene, arguments| {
+            Box::pin(async move { use_directory(scene, arguments.words(0)?).await })
         })
         .when("{int} bytes from {int} on are read", |scene, arguments| {
             Box::pin(async move {
@@ -205,6 +192,34 @@ fn register_reading(steps: &mut StepList) {
         );
 }
 
+/// Does to a new directory what the words say.
+async fn use_directory(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(kind) = what
+        .strip_prefix("that ")
+        .and_then(|rest| rest.strip_suffix(" is removed with all that is in it"))
+    {
+        return tree::remove(scene, kind).await;
+    }
+    if let Some(files) = what
+        .strip_prefix("with ")
+        .and_then(|rest| rest.strip_suffix(" in it is listed"))
+    {
+        return tree::list(scene, files).await;
+    }
+    let path = scene.new_path("directory").await?;
+    scene
+        .prepare(format!("mkdir {}", shell::word(path.as_bytes())))
+        .await?;
+    match what {
+        "is read as a file" => try_read(scene, path).await,
+        "is written as a file" => {
+            let answer = call_write(scene, path, b"content".to_vec()).await?;
+            scene.answer(answer).map(|_| ())
+        }
+        other => Err(unknown(other, "done to a directory")),
+    }
+}
+
 /// Writes a file in the way of these words.
 async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
     match how {
@@ -215,6 +230,12 @@ async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
         "through a link" => {
             let path = place::link_to_file(scene).await?;
             write(scene, path, b"through the link\n".to_vec()).await
+        }
+        "above the directory that a link leads to" => {
+            let (path, file) = place::above_linked_directory(scene).await?;
+            write(scene, path, b"above the directory\n".to_vec()).await?;
+            scene.notes.file = Some(file);
+            Ok(())
         }
         "by a relative path" => {
             let name = scene.token();

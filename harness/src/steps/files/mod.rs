@@ -2,6 +2,7 @@
 
 pub(super) mod file;
 mod place;
+pub(super) mod tree;
 
 use crate::step::StepList;
 

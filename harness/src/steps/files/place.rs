@@ -79,6 +79,21 @@ pub(super) async fn link_to_file(scene: &mut Scene) -> Result<ByteString, Failur
     Ok(link)
 }
 
+/// A link that leads to a directory elsewhere: the path from it to a file above that directory, and the file's own path.
+pub(super) async fn above_linked_directory(scene: &mut Scene) -> Result<(ByteString, ByteString), Failure> {
+    let above = scene.new_path("above").await?;
+    let link = scene.new_path("link").await?;
+    let (directory, link_word) = (shell::word(above.as_bytes()), shell::word(link.as_bytes()));
+    scene
+        .prepare(format!(
+            "mkdir -p {directory}/below; ln -s {directory}/below {link_word}"
+        ))
+        .await?;
+    let path = [link.as_bytes(), b"/../file"].concat();
+    let file = [above.as_bytes(), b"/file"].concat();
+    Ok((path.into(), file.into()))
+}
+
 /// The link is still a link, and what it leads to is what was written.
 pub(super) async fn behind_link(scene: &mut Scene) -> StepResult {
     let link = word_of_file(scene)?;

@@ -1,0 +1,109 @@
+//! PROTO: the same request in other words of JSON, all of which mean the same.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::{
+    scene::{Failure, Scene},
+    step::StepResult,
+    steps::composed::unknown,
+};
+
+/// Characters of one, two, three and four bytes, a slash, and nothing that a shell would take apart.
+const TEXT: &str = "a/b grün 日本 😀 end";
+
+/// Writes the line of a request in another way.
+type Spelling = fn(&str) -> String;
+
+/// A command is told bytes by a request that is written in these words, and shows them in ASCII.
+pub(super) async fn run(scene: &mut Scene, how: &str) -> StepResult {
+    let spelling: Spelling = match how {
+        "escapes what is not ASCII" => in_ascii,
+        "escapes its slashes" => |line| line.replace('/', r"\/"),
+        "has blanks between its parts" => with_blanks,
+        "begins with its parameters" => from_behind,
+        other => return Err(unknown(other, "a way to write a request")),
+    };
+    let params = scene
+        .command(format!("printf %s '{TEXT}' | od -An -v -tx1"))
+        .await?;
+    scene.notes.content = Some(TEXT.into());
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let exec = client.run_spelt(&params, |line| match String::from_utf8(line) {
+        Ok(line) => spelling(&line).into_bytes(),
+        Err(line) => line.into_bytes(),
+    });
+    let record = exec
+        .map_err(Failure::from)?
+        .wait(patience)
+        .await
+        // That the adapter must live through this is what is tested.
+        .map_err(|fault| {
+            let seen = fault.to_string();
+            let _ = scene.broken(fault);
+            Failure::failed("the request to be answered as any other", seen)
+        })?;
+    scene.keep(record);
+    Ok(())
+}
+
+/// As most writers of JSON do it that were made for ASCII: beyond 16 bits by two halves.
+fn in_ascii(line: &str) -> String {
+    let mut ascii = String::with_capacity(line.len() * 2);
+    for sign in line.chars() {
+        if sign.is_ascii() {
+            ascii.push(sign);
+        } else {
+            for unit in sign.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    ascii
+}
+
+/// Blanks and tabs around all that is not text.
+fn with_blanks(line: &str) -> String {
+    let (mut spaced, mut in_text, mut escaped) = (String::with_capacity(line.len() * 2), false, false);
+    for sign in line.chars() {
+        if in_text || !"{}[]:,".contains(sign) {
+            spaced.push(sign);
+        } else {
+            spaced.extend([' ', sign, '\t']);
+        }
+        in_text ^= sign == '"' && !escaped;
+        escaped = sign == '\\' && !escaped;
+    }
+    spaced
+}
+
+/// The parameters first, and what kind of message it is last.
+fn from_behind(line: &str) -> String {
+    let Ok(request) = serde_json::from_str::<Value>(line) else {
+        return line.into();
+    };
+    let fields = ["params", "method", "id", "jsonrpc"].map(|name| format!("\"{name}\":{}", request[name]));
+    format!("{{{}}}\n", fields.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_means_the_same() {
+        let line = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"exec.run\",\"params\":{\"t\":[\"a: \\\"😀\\\\\\\", /é\",{}]}}\n";
+        let meant: Value = serde_json::from_str(line).unwrap();
+        let slashes: Spelling = |line| line.replace('/', r"\/");
+        for spelling in [in_ascii, slashes, with_blanks, from_behind] {
+            let spelt = spelling(line);
+            assert_ne!(spelt, line);
+            assert_eq!(spelt.matches('\n').count(), 1, "{spelt}");
+            assert_eq!(serde_json::from_str::<Value>(&spelt).unwrap(), meant, "{spelt}");
+        }
+        assert!(in_ascii(line).contains("\\ud83d\\ude00") && in_ascii(line).is_ascii());
+    }
+}
