@@ -7,7 +7,10 @@ use herm_protocol::{
     exec::{Outcome, SetupFailure, SignalCause, Stream},
 };
 
-use super::{composed::number_in, exec::enc};
+use super::{
+    composed::number_in,
+    exec::{enc, ending},
+};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -76,6 +79,9 @@ pub(super) fn all_bytes() -> Vec<u8> {
 }
 
 async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some((what, ending)) = what.split_once(" to a caller that wants both ends, and ") {
+        return ending::write_and_end(scene, what, ending).await;
+    }
     let text = match what {
         "nothing" => "true".to_owned(),
         "every byte value" => shell::print(&all_bytes()),
