@@ -169,7 +169,7 @@ Feature: SESSION: what a shell knows is carried from command to command
       | a letter of two bytes  | a letter and its accent                                |
       | as many letters as may be, the last of which is an a | as many letters as may be, the last of which is a b |
 
-  @id:SESSION-016 @must @since:0.1 @profile:sessions @needs:sessions @mutant:keeps-the-sixteen-last-sessions
+  @id:SESSION-016 @must @since:0.1 @profile:sessions @needs:sessions @fresh @mutant:keeps-the-sixteen-last-sessions
   Scenario: However many sessions there are, each has what it carries
     A registry of bounded size lost track of what went on (https://github.com/NousResearch/hermes-agent/issues/31980), and a service has a session for each conversation.
     Given an open sandbox
