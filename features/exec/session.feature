@@ -173,5 +173,5 @@ Feature: SESSION: what a shell knows is carried from command to command
   Scenario: However many sessions there are, each has what it carries
     A registry of bounded size lost track of what went on (https://github.com/NousResearch/hermes-agent/issues/31980), and a service has a session for each conversation.
     Given an open sandbox
-    And a session that carries something, as the first of 130
-    Then each session has what it carries
+    And a session that carries something, as the first of 70
+    Then every session has what it carries

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// How long sessions are begun for, if there were enough of them.
-const MANY_FOR: Duration = Duration::from_millis(1500);
+const MANY_FOR: Duration = Duration::from_millis(800);
 
 /// So many sessions are enough where a command takes long to start.
 const MANY: usize = 20;

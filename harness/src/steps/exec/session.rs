@@ -306,7 +306,7 @@ async fn use_at_once(scene: &mut Scene) -> StepResult {
 }
 
 async fn observe(scene: &mut Scene, whose: &str, what: &str) -> StepResult {
-    if (whose, what) == ("each", "has what it carries") {
+    if (whose, what) == ("every", "has what it carries") {
         return many_sessions::observe_each(scene).await;
     }
     let session = match whose {
