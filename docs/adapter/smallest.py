@@ -1,5 +1,5 @@
 """The smallest honest adapter: commands in a directory of this machine. It declares nothing, and keeps what everybody must."""
-import base64, hashlib, json, os, shutil, signal, subprocess, sys, tempfile, threading, time
+import base64, hashlib, json, os, signal, subprocess, sys, tempfile, threading, time
 
 LIMIT = 16 * 1024 * 1024        # the longest line that we read, in bytes
 sandboxes, running = {}, {}     # id -> directory; exec id -> Exec
@@ -102,7 +102,7 @@ class Exec:
         accepted = time.monotonic()
         send({"method": "exec.started", "params": {"exec": self.id}})
         # Should we be killed ourselves, this one reads the end of its input, and ends the command in our place.
-        watch = subprocess.Popen(["sh", "-c", 'read group; read _ || { kill -s KILL -- "-$group"; rm -rf -- "$1"; }', "sh", self.directory],
+        watch = subprocess.Popen(["sh", "-c", 'read group; read _ || { kill -s KILL -- "-$group"; chmod -R u+rwx -- "$1"; rm -rf -- "$1"; }', "sh", self.directory],
                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         text, files = self.text, []
         if len(text) >= 128 * 1024:     # more than the system takes in one argument: the same shell reads it from memory
@@ -181,7 +181,7 @@ def close_sandbox(params):
         one.lost = True
         one.end()
     if directory:
-        shutil.rmtree(directory, ignore_errors=True)
+        subprocess.run(["sh", "-c", 'chmod -R u+rwx -- "$1"; rm -rf -- "$1"', "sh", directory], stderr=subprocess.DEVNULL)
     return {"existed": directory is not None}
 
 

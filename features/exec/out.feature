@@ -104,3 +104,48 @@ Feature: OUT: however much is printed, the caller gets what it asked for
     Given an open sandbox
     When a command prints 3000 bytes, and 200000 as errors, to a caller that wants the first 1000 and the last 1000
     Then it is sent as far as it was wanted, on both streams, and the rest is told as gaps
+
+  @id:OUT-013 @must @since:0.1 @profile:core @mutant:the-tail-is-lost-at-a-deadline @mutant:the-tail-is-lost-at-a-cancel @mutant:the-tail-is-lost-at-a-kill
+  Scenario Outline: However a command ends, its caller gets both ends of the output that it wanted
+    Output collected before the deadline was thrown away (https://github.com/SWE-agent/SWE-ReX/issues/29); its end is where a command says why it hangs.
+    Given an open sandbox
+    When a command writes 5003 bytes to a caller that wants both ends, and <ends>
+    Then the outcome is <outcome>
+    And it is sent as far as it was wanted, and the rest is told as a gap
+
+    Examples:
+      | ends              | outcome            |
+      | exits with code 3 | exited with code 3 |
+      | kills its shell   | ended by signal 9  |
+
+    @needs:timeout
+    Examples:
+      | ends                   | outcome   |
+      | runs into its deadline | timed out |
+
+    @needs:cancel
+    Examples:
+      | ends         | outcome   |
+      | is cancelled | cancelled |
+
+  @id:OUT-014 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:the-tail-is-lost-at-a-deadline @mutant:the-tail-is-lost-at-a-cancel @mutant:the-tail-is-lost-at-a-kill @mutant:errors-lose-their-tail-with-their-command
+  Scenario Outline: However a command ends, its caller gets both ends of the errors that it wanted
+    The end of the errors is what explains why a command had to be ended (https://github.com/NousResearch/hermes-agent/issues/86401).
+    Given an open sandbox
+    When a command writes 5003 bytes and as many errors to a caller that wants both ends, and <ends>
+    Then the outcome is <outcome>
+    And it is sent as far as it was wanted, on both streams, and the rest is told as gaps
+
+    Examples:
+      | ends            | outcome           |
+      | kills its shell | ended by signal 9 |
+
+    @needs:timeout
+    Examples:
+      | ends                   | outcome   |
+      | runs into its deadline | timed out |
+
+    @needs:cancel
+    Examples:
+      | ends         | outcome   |
+      | is cancelled | cancelled |

@@ -133,3 +133,46 @@ Feature: RPC: code in the sandbox calls tools of its caller
     When a command calls a tool that takes longer than others would wait
     Then standard output is exactly "123"
     And the tool was called once
+
+  @id:RPC-016 @must @since:0.1 @profile:sessions @needs:rpc,sessions @mutant:sessions-carry-the-word-for-tools @mutant:sessions-hide-the-way-to-tools
+  Scenario Outline: Each command of a session calls tools with what it was given itself
+    Variables of one run were found by another (https://github.com/NousResearch/hermes-agent/issues/91440): with what the session had kept, tools could be called once.
+    Given an open sandbox
+    When a command calls a tool <in a session>
+    Then standard output is exactly "123"
+    And the tool was called once
+
+    Examples:
+      | in a session                                        |
+      | in a session that has called one before             |
+      | in a session that has set the way to tools before   |
+
+  @id:RPC-017 @must @since:0.1 @profile:sessions @needs:rpc,sessions @mutant:sessions-lend-tools
+  Scenario: What one command of a session may call, the next may not
+    Processes went on with what another one had been started for (https://github.com/NousResearch/hermes-agent/pull/40350).
+    Given an open sandbox
+    When a command calls a tool in a session whose last command was allowed to
+    Then the code that called was refused
+    And the tool was not called
+
+  @id:RPC-018 @must @since:0.1 @profile:core @needs:rpc @mutant:whoever-is-late-is-denied @mutant:whoever-is-denied-is-late @mutant:calls-outlive-their-command @mutant:lends-tools-to-other-commands
+  Scenario Outline: Code that may not call is told whether it is late, or was never allowed to
+    A refusal that says nothing of its reason is tried again for ever; the codes are apart for that (https://man.freebsd.org/cgi/man.cgi?query=sysexits).
+    Given an open sandbox
+    When a command calls a tool <how>
+    Then the code that called was <told>
+    And the tool was not called
+
+    Examples:
+      | how                                           | told   |
+      | with what a command was given that has ended  | denied |
+
+    @needs:concurrency
+    Examples:
+      | how                                  | told   |
+      | with what another command was given  | denied |
+
+    @needs:left_behind=keep
+    Examples:
+      | how                                    | told                         |
+      | from a worker that it has left behind  | told that nobody can be asked |

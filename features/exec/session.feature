@@ -168,3 +168,10 @@ Feature: SESSION: what a shell knows is carried from command to command
       | a letter of two bytes  | another letter of two bytes                            |
       | a letter of two bytes  | a letter and its accent                                |
       | as many letters as may be, the last of which is an a | as many letters as may be, the last of which is a b |
+
+  @id:SESSION-016 @must @since:0.1 @profile:sessions @needs:sessions @fresh @mutant:keeps-the-sixteen-last-sessions
+  Scenario: However many sessions there are, each has what it carries
+    A registry of bounded size lost track of what went on (https://github.com/NousResearch/hermes-agent/issues/31980), and a service has a session for each conversation.
+    Given an open sandbox
+    And a session that carries something, as the first of 70
+    Then every session has what it carries

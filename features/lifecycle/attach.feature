@@ -149,3 +149,39 @@ Feature: ATTACH: the same key finds the same sandbox
     And a session that carries something
     When the key is opened again after its caller has gone
     Then the session has what it carries
+
+  @id:ATTACH-018 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes,timeout @alone @fresh @mutant:the-caller-watches-the-deadlines-of-jobs
+  Scenario: The deadline of a job holds when another caller has come
+    A deadline that lived in the process that had set it was gone with a restart, and the work ran on (https://github.com/NousResearch/hermes-agent/issues/31980).
+    Given a sandbox under a key
+    When a job keeps a beat, with a deadline of 2 seconds
+    And the key is opened again after its caller has gone
+    And the job is over
+    Then the beat has stopped
+    And the job is told as timed out
+
+  @id:ATTACH-019 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes,timeout @alone @fresh @mutant:the-caller-watches-the-deadlines-of-jobs
+  Scenario Outline: The deadline of a job holds while no caller is there
+    A sandbox whose deadline nobody was left to watch ran on and was paid for (https://github.com/NousResearch/hermes-agent/issues/28804).
+    Given a sandbox under a key
+    When a job would leave a mark a second after its deadline of a second
+    And the key is opened again at the time of the mark, after its caller <went>
+    Then the mark is not there
+    And the job is told as timed out
+
+    Examples:
+      | went     |
+      | has gone |
+
+    @needs:survive_client
+    Examples:
+      | went       |
+      | was killed |
+
+  @id:ATTACH-020 @must @since:0.1 @profile:persistent @needs:attach,persist_files @alone @fresh @mutant:a-stop-loses-modes @mutant:a-stop-loses-links @mutant:a-stop-loses-times
+  Scenario: Files come back from a stop as they were
+    Files that were put back lost their permissions (https://github.com/NousResearch/hermes-agent/pull/10618); a store of objects knows neither these nor links.
+    Given a sandbox under a key
+    And a command that has left files of every kind
+    When the key is opened again after it was stopped
+    Then a command finds these files as they were

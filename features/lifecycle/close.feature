@@ -76,3 +76,26 @@ Feature: CLOSE: what is closed is gone
     When the first sandbox is destroyed
     Then the beat goes on
     And the sandbox still runs commands
+
+  @id:CLOSE-010 @must @since:0.1 @profile:core @fresh @mutant:leaves-what-may-not-be-written
+  Scenario Outline: Files of a destroyed sandbox are gone, however hard they are to remove
+    A module cache is written without the right to write, and such trees stayed on the disk (https://github.com/golang/go/issues/27161).
+    Given two open sandboxes
+    And a file in <a place> in the first one's working directory
+    When the first sandbox is destroyed
+    Then the second one sees no such file
+
+    Examples:
+      | a place                                  |
+      | a directory that may not be written      |
+      | a directory that may not be entered      |
+      | directories deeper than a path may be    |
+      | a directory with a name full of signs    |
+
+  @id:CLOSE-011 @must @since:0.1 @profile:core @fresh @mutant:follows-links-at-close
+  Scenario: What a link in a destroyed sandbox leads to stays
+    A clean-up that took the caller's own folder for the sandbox's could not be undone (https://github.com/NousResearch/hermes-agent/pull/44144).
+    Given two open sandboxes
+    And a file in a directory of the second one that a link in the first one's working directory leads to
+    When the first sandbox is destroyed
+    Then the second one still has the file

@@ -6,6 +6,9 @@ use std::{
     path::Path,
 };
 
+/// Ticks of a second in what `/proc` tells: the same on every machine that this runs on (proc(5)).
+const TICKS: u64 = 100;
+
 /// Characters of a command line that are told to people.
 const TOLD: usize = 80;
 
@@ -37,6 +40,26 @@ impl Process {
         })
     }
 
+    /// The process that an id of a subject's ledger names by its number, and by the time when it was started if it tells that:
+    /// `1018:4088653`. One that this machine knows no more, or never knew, is none.
+    pub(crate) fn named(id: &str) -> Option<Self> {
+        let (number, started) = match id.split_once(':') {
+            Some((number, started)) => (number, Some(started.parse().ok()?)),
+            None => (id, None),
+        };
+        let process = Self::of(number.parse().ok()?)?;
+        started
+            .is_none_or(|started: u64| started == process.started)
+            .then_some(process)
+    }
+
+    /// Seconds since it was started, where the system tells.
+    fn age(&self) -> Option<u64> {
+        let uptime = fs::read_to_string("/proc/uptime").ok()?;
+        let uptime: u64 = uptime.split('.').next()?.parse().ok()?;
+        Some(uptime.saturating_sub(self.started / TICKS))
+    }
+
     /// Whether it is still there, and no other process under its number.
     pub(crate) fn lives(&self) -> bool {
         Self::of(self.id).is_some_and(|other| other.started == self.started && !other.ended)
@@ -56,7 +79,7 @@ impl Process {
         line
     }
 
-    /// It and its command line, for people.
+    /// It, its command line and its age, for people.
     pub(crate) fn describe(&self) -> String {
         let line = self.command_line();
         let state = if self.ended {
@@ -64,7 +87,13 @@ impl Process {
         } else {
             ""
         };
-        format!("process {}, child of {}, {line:?}{state}", self.id, self.parent)
+        let age = self
+            .age()
+            .map_or_else(String::new, |age| format!(", started {age} s ago"));
+        format!(
+            "process {}, child of {}, {line:?}{age}{state}",
+            self.id, self.parent
+        )
     }
 }
 

@@ -36,6 +36,7 @@ impl Adapter for Echo {
             choices: [].into(),
             limits: Limits {
                 max_message_bytes: Some(100_000),
+                max_commands: None,
             },
             parallelism: 1,
         })

@@ -78,7 +78,11 @@ impl Ledger {
     #[must_use]
     pub(crate) fn with_owned(mut self, items: Vec<LedgerItem>) -> Self {
         for LedgerItem { kind, id } in items {
-            let told = format!("{kind} {id:?} in its own ledger");
+            let known = match kind.as_str() {
+                "process" => Process::named(&id).map(|process| format!(" ({})", process.describe())),
+                _ => None,
+            };
+            let told = format!("{kind} {id:?} in its own ledger{}", known.unwrap_or_default());
             self.things.insert(Thing::Owned { kind, id }, told);
         }
         self
@@ -289,6 +293,28 @@ mod tests {
         assert!(!told("old") && !told("\"b\""), "{new:#?}");
         assert_eq!(after.since(&before).owned().told().len(), 1);
         assert_eq!(before.since(&after).still_in(&after).told(), [""; 0]);
+    }
+
+    #[test]
+    fn a_process_of_the_subjects_ledger_is_told_by_what_it_runs_and_its_age() {
+        let mut child = sleeper("33");
+        let started = Process::of(child.id()).unwrap().started;
+        let named = |id: String| {
+            let kind = "process".into();
+            Ledger::default()
+                .with_owned(vec![LedgerItem { kind, id }])
+                .told()
+                .concat()
+        };
+        let (own, other) = (
+            named(format!("{}:{started}", child.id())),
+            named(format!("{}:{}", child.id(), started + 1)),
+        );
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(own.contains("\"sleep 33\", started 0 s ago"), "{own}");
+        // The number is another process's by now.
+        assert!(!other.contains("sleep"), "{other}");
     }
 
     #[test]

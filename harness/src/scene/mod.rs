@@ -93,6 +93,8 @@ pub(crate) struct Notes {
     pub(crate) stream: Option<Stream>,
     /// The session in question.
     pub(crate) session: Option<String>,
+    /// Many sessions, in the order in which they were begun.
+    pub(crate) sessions: Vec<String>,
     /// What the backend said of itself, or what a call gave, for the next step.
     pub(crate) value: Option<serde_json::Value>,
     /// The tools that a command was given.

@@ -10,7 +10,7 @@ use super::{
     },
     files::{file, tree},
     general,
-    lifecycle::{attach, close, leak, leave_beat, open, preflight, stale},
+    lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
     scene::{Failure, Scene},
@@ -31,6 +31,7 @@ pub(super) fn register(steps: &mut StepList) {
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
+                    "has left files of every kind" => kept_files::leave(scene).await,
                     "has removed the directory that commands start in" => cwd::remove_first(scene).await,
                     "was run in a directory that does not exist" => cwd::run_nowhere(scene).await,
                     other => cancel::start(scene, other).await,
@@ -102,6 +103,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "it in the directory that commands start in" => file::find_relative(scene).await,
                     "the mark in the directory that commands start in" => general::find_mark(scene).await,
                     "that it is gone, and the other one as it was" => tree::other_untouched(scene).await,
+                    "these files as they were" => kept_files::find(scene).await,
                     "these lines in the file, byte for byte" => shell::find_lines(scene).await,
                     other => Err(unknown(other, "to be found")),
                 }

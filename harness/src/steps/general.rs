@@ -9,7 +9,7 @@ use herm_protocol::{
 
 use super::{
     composed::number_in,
-    exec::{cancel, enc},
+    exec::{cancel, enc, ending},
 };
 use crate::{
     scene::{Failure, Scene, shell},
@@ -79,6 +79,9 @@ pub(super) fn all_bytes() -> Vec<u8> {
 }
 
 async fn print_in_words(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some((what, ending)) = what.split_once(" to a caller that wants both ends, and ") {
+        return ending::write_and_end(scene, what, ending).await;
+    }
     let text = match what {
         "nothing" => "true".to_owned(),
         "every byte value" => shell::print(&all_bytes()),

@@ -82,7 +82,7 @@ impl Resident {
         };
         let token = random().map(word_of);
         let token = token.map_err(|_| refusal(ErrorKind::Internal, "the system has no random numbers"))?;
-        start.env.extend([
+        let way = [
             (
                 b"HERM_RPC".to_vec(),
                 door.program.clone().into_os_string().into_vec(),
@@ -92,7 +92,12 @@ impl Resident {
                 door.path.clone().into_os_string().into_vec(),
             ),
             (b"HERM_RPC_TOKEN".to_vec(), token.clone().into_bytes()),
-        ]);
+        ];
+        // Whatever its session carries under these names is not the way to this command's tools.
+        if let Some(session) = &mut start.session {
+            session.own.extend(way.iter().map(|(name, _)| name.clone()));
+        }
+        start.env.extend(way);
         Ok(Some(Tools {
             allowed,
             token,

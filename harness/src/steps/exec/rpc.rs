@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use herm_protocol::{
-    exec::RunParams,
-    rpc::{PROGRAM_VARIABLE, Rpc},
+    exec::{Outcome, RunParams, Stream},
+    rpc::{PROGRAM_VARIABLE, Rpc, exit},
 };
 
 use crate::{
@@ -13,7 +13,10 @@ use crate::{
         tools::{FAIL, MEET, NEVER, REPEAT, TALK, TURN, TURN_LATE, TURN_SLOWLY, Toolbox},
     },
     step::{StepList, StepResult},
-    steps::{composed::unknown, general::all_bytes},
+    steps::{
+        composed::unknown,
+        general::{all_bytes, expect_outcome},
+    },
 };
 
 /// A tool that no command is allowed.
@@ -24,6 +27,9 @@ const LIKE: [&str; 2] = ["turning", "TURN"];
 
 /// The bound of a command that may not say much.
 const FEW_BYTES: u64 = 1000;
+
+/// Exports what an adapter tells a command of the way to its tools, as far as it is known.
+const SET_THE_WAY: &str = "export HERM_RPC=/herm-nowhere HERM_RPC_SOCKET=/herm-nowhere HERM_RPC_TOKEN=none";
 
 /// How long a worker that was left behind has to notice that its command has ended, and to call.
 const SOON: Duration = Duration::from_secs(10);
@@ -47,7 +53,9 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the code that called was {words}", |scene, arguments| {
             Box::pin(async move {
                 match arguments.words(0)? {
-                    "refused" => refused(scene),
+                    "refused" => refused(scene, None),
+                    "denied" => refused(scene, Some(exit::DENIED)),
+                    "told that nobody can be asked" => refused(scene, Some(exit::UNAVAILABLE)),
                     other => Err(unknown(other, "done with code")),
                 }
             })
@@ -57,6 +65,11 @@ pub(super) fn register(steps: &mut StepList) {
 /// Text that calls a tool with what stands before it in a pipe.
 fn call_of(tool: &str) -> String {
     format!("\"${PROGRAM_VARIABLE}\" call {tool}")
+}
+
+/// Text that calls a tool and tells the code that the call ended with.
+fn call_and_tell() -> String {
+    format!("{} </dev/null >/dev/null; echo $?", call_of(TURN))
 }
 
 async fn call(scene: &mut Scene, what: &str) -> StepResult {
@@ -116,6 +129,17 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
             );
             run(scene, rpc, text).await
         }
+        "a tool with what a command was given that has ended" => call_with_spent(scene, rpc).await,
+        "a tool in a session" => call_in_session(scene, rpc, None).await,
+        "a tool in a session that has called one before" => {
+            let before = (Some(rpc.clone()), format!("printf 321 | {}", call_of(TURN)));
+            call_in_session(scene, rpc, Some(before)).await
+        }
+        "a tool in a session that has set the way to tools before" => {
+            let before = (None, SET_THE_WAY.to_owned());
+            call_in_session(scene, rpc, Some(before)).await
+        }
+        "a tool in a session whose last command was allowed to" => call_after_another(scene, rpc).await,
         "a tool with what another command was given" => call_with_borrowed(scene, rpc).await,
         "a tool from a worker that it has left behind" => call_from_left_behind(scene, rpc).await,
         other => Err(unknown(other, "called")),
@@ -192,12 +216,57 @@ async fn call_with_borrowed(scene: &mut Scene, rpc: Rpc) -> StepResult {
     scene.running.push(exec);
     let wait = format!("i=0; until [ -e {file} ]; do i=$((i+1)); [ $i -lt 200 ] || exit 1; sleep 0.05; done");
     scene.prepare(wait).await?;
-    let text = format!(
-        ". {file} 2>/dev/null; if {} </dev/null >/dev/null; then echo answered; else echo refused; fi",
-        call_of(TURN)
-    );
+    let text = format!(". {file} 2>/dev/null; {}", call_and_tell());
     let seen = scene.observe(text).await?;
     scene.notes.content = Some(seen);
+    Ok(())
+}
+
+/// A command that has ended has left its variables in a file; another, which is given tools of its own, calls with them.
+async fn call_with_spent(scene: &mut Scene, rpc: Rpc) -> StepResult {
+    let file = shell::word(scene.new_path("given").await?.as_bytes());
+    run(scene, rpc.clone(), format!("export -p > {file}")).await?;
+    expect_outcome(scene, &Outcome::Exited { code: 0 }).map_err(Failure::while_preparing)?;
+    run(scene, rpc, format!(". {file} 2>/dev/null; {}", call_and_tell())).await?;
+    scene.notes.content = Some(scene.record()?.bytes(Stream::Stdout));
+    Ok(())
+}
+
+/// Calls a tool in a session, after another command of it where there is one, with the tools that it is given.
+async fn call_in_session(scene: &mut Scene, rpc: Rpc, before: Option<(Option<Rpc>, String)>) -> StepResult {
+    let session = Some(scene.token());
+    if let Some((rpc, text)) = before {
+        let params = RunParams {
+            session: session.clone(),
+            ..scene.command(text).await?
+        };
+        match rpc {
+            Some(rpc) => run_params(scene, rpc, params, None).await?,
+            None => scene.run(&params).await?,
+        }
+        expect_outcome(scene, &Outcome::Exited { code: 0 }).map_err(Failure::while_preparing)?;
+    }
+    let params = scene.command(format!("printf 321 | {}", call_of(TURN))).await?;
+    run_params(scene, rpc, RunParams { session, ..params }, None).await
+}
+
+/// One command of a session is given tools and calls none; the next is given none and calls.
+async fn call_after_another(scene: &mut Scene, rpc: Rpc) -> StepResult {
+    let session = Some(scene.token());
+    let first = scene.command("true").await?;
+    let first = RunParams {
+        session: session.clone(),
+        ..first
+    };
+    run_params(scene, rpc, first, None).await?;
+    let params = RunParams {
+        session,
+        ..scene.command(call_and_tell()).await?
+    };
+    scene.notes.name = Some(params.exec.clone());
+    scene.run(&params).await?;
+    scene.result()?;
+    scene.notes.content = Some(scene.record()?.bytes(Stream::Stdout));
     Ok(())
 }
 
@@ -207,9 +276,9 @@ async fn call_from_left_behind(scene: &mut Scene, rpc: Rpc) -> StepResult {
     let file = shell::word(path.as_bytes());
     let text = format!(
         "(until [ -e {file}.go ]; do sleep 0.05; done; \
-         if {} </dev/null >/dev/null; then echo answered; else echo refused; fi > {file}.new; \
+         {{ {}; }} > {file}.new; \
          mv {file}.new {file}) </dev/null >/dev/null 2>&1 &",
-        call_of(TURN)
+        call_and_tell()
     );
     run(scene, rpc, text).await?;
     scene.result()?;
@@ -223,17 +292,25 @@ async fn call_from_left_behind(scene: &mut Scene, rpc: Rpc) -> StepResult {
     Ok(())
 }
 
-fn refused(scene: &Scene) -> StepResult {
+/// The call ended with a code of its own, this one where there is one.
+fn refused(scene: &Scene, expected: Option<i32>) -> StepResult {
     let seen = scene.notes.content.clone().unwrap_or_default();
-    if seen == b"refused\n" {
+    let code = std::str::from_utf8(&seen)
+        .ok()
+        .and_then(|seen| seen.strip_suffix('\n')?.parse::<i32>().ok());
+    if code.is_some_and(|code| expected.map_or(code != exit::REPLIED, |expected| code == expected)) {
         return Ok(());
     }
     Err(Failure::failed(
-        "the call to be refused where it was made",
-        match seen.as_slice() {
-            b"answered\n" => "it was answered".into(),
-            b"" => "it was neither answered nor refused".into(),
-            other => other.escape_ascii().to_string(),
+        match expected {
+            None => "the call to be refused where it was made".into(),
+            Some(code) => format!("the call to be refused where it was made, with code {code}"),
+        },
+        match code {
+            Some(exit::REPLIED) => "it was answered".into(),
+            Some(code) => format!("it was refused with code {code}"),
+            None if seen.is_empty() => "it was neither answered nor refused".into(),
+            None => seen.escape_ascii().to_string(),
         },
     ))
 }

@@ -7,12 +7,12 @@ use herm_protocol::{
     session::SessionRef,
 };
 
-use super::{env, stdin::expect_content};
+use super::{env, many_sessions, stdin::expect_content};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
     steps::{
-        composed::unknown,
+        composed::{number_in, unknown},
         general::{expect_outcome, show},
     },
 };
@@ -21,7 +21,7 @@ use crate::{
 const VALUE: &str = "HERM_EXPORTED";
 
 /// The variable of a session that carries something.
-const KEPT: &str = "HERM_KEPT";
+pub(super) const KEPT: &str = "HERM_KEPT";
 
 /// The longest name of a session, in bytes.
 const LONGEST: usize = 256;
@@ -63,6 +63,9 @@ pub(super) fn register(steps: &mut StepList) {
 
 /// A session as a scenario begins with it.
 async fn begin(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(many) = number_in(what, "that carries something, as the first of ", "") {
+        return many_sessions::begin(scene, many).await;
+    }
     if let Some(done) = what.strip_prefix("in which a command has ") {
         let text = first_text(scene, done)?;
         return prepare(scene, text).await;
@@ -103,7 +106,7 @@ fn named_with(scene: &mut Scene, sign: &str) -> Result<String, Failure> {
 }
 
 /// The scenario's session.
-fn name(scene: &mut Scene) -> String {
+pub(super) fn name(scene: &mut Scene) -> String {
     if let Some(name) = &scene.notes.session {
         return name.clone();
     }
@@ -127,7 +130,7 @@ async fn run(scene: &mut Scene, text: impl Into<String>) -> StepResult {
 }
 
 /// A command of the session that has to work for the scenario to mean anything.
-async fn prepare(scene: &mut Scene, text: String) -> StepResult {
+pub(super) async fn prepare(scene: &mut Scene, text: String) -> StepResult {
     let works = async {
         run(scene, text).await?;
         expect_outcome(scene, &Outcome::Exited { code: 0 })
@@ -158,14 +161,14 @@ fn first_text(scene: &mut Scene, what: &str) -> Result<String, Failure> {
 }
 
 /// Whether a session carries exported variables.
-async fn carries_variables(scene: &mut Scene) -> Result<bool, Failure> {
+pub(super) async fn carries_variables(scene: &mut Scene) -> Result<bool, Failure> {
     let choices = scene.initialized().await?.choices;
     let state = choices.get("state").map_or("", String::as_str);
     Ok(matches!(state, "cwd_env" | "shell"))
 }
 
 /// Goes to a directory of the scenario's own and exports a value. What is seen of it is the last thing that is noted.
-async fn carry_something(scene: &mut Scene) -> StepResult {
+pub(super) async fn carry_something(scene: &mut Scene) -> StepResult {
     let directory = scene.new_path("kept").await?;
     let place = shell::word(directory.as_bytes());
     let text = format!("mkdir -p {place} && cd {place} && export {KEPT}='what was kept'");
@@ -175,7 +178,7 @@ async fn carry_something(scene: &mut Scene) -> StepResult {
 }
 
 /// What a look at a session shows that carries something.
-async fn carried(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
+pub(super) async fn carried(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
     let kept = if carries_variables(scene).await? {
         "what was kept"
     } else {
@@ -303,7 +306,9 @@ async fn use_at_once(scene: &mut Scene) -> StepResult {
 }
 
 async fn observe(scene: &mut Scene, whose: &str, what: &str) -> StepResult {
-    let last = scene.last.take();
+    if (whose, what) == ("every", "has what it carries") {
+        return many_sessions::observe_each(scene).await;
+    }
     let session = match whose {
         "the" => Some(name(scene)),
         "another" => Some(scene.token()),
@@ -327,6 +332,12 @@ async fn observe(scene: &mut Scene, whose: &str, what: &str) -> StepResult {
         }
         other => return Err(unknown(other, "seen of a session")),
     };
+    look_at(scene, session, &expected).await
+}
+
+/// A command of a session, or of none, finds what is expected.
+pub(super) async fn look_at(scene: &mut Scene, session: Option<String>, expected: &[u8]) -> StepResult {
+    let last = scene.last.take();
     let sandbox = scene.sandbox().await?.id;
     let mut params = scene.command_in(&sandbox, Command::Shell(LOOK.into()));
     params.session = session;
@@ -341,5 +352,5 @@ async fn observe(scene: &mut Scene, whose: &str, what: &str) -> StepResult {
     }
     let seen = scene.record()?.bytes(Stream::Stdout);
     scene.last = last;
-    expect_content(&expected, &seen)
+    expect_content(expected, &seen)
 }

@@ -1,6 +1,6 @@
 //! ATTACH: a sandbox that is found again under its key.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use herm_protocol::{
     client::{CallError, Client},
@@ -23,6 +23,9 @@ use crate::{
 
 /// The variable that a later caller asks for, and its value before and after.
 const VARIABLE: (&str, &str, &str) = ("HERM_CALLER", "first", "second");
+
+/// When a job has left its mark that would leave one a second after its deadline of a second.
+const MARKED_BY: Duration = Duration::from_millis(2300);
 
 /// What another caller does whose key is not the scenario's, and much like it.
 const DIFFERS_IN_A_SIGN: &str = "opens a key that differs from it in a sign only";
@@ -66,6 +69,10 @@ async fn first(scene: &mut Scene) -> StepResult {
 
 async fn open_again(scene: &mut Scene, after: &str) -> StepResult {
     let mut spec = SandboxSpec::default();
+    let (at_the_time, after) = match after.strip_prefix("at the time of the mark, ") {
+        Some(after) => (true, after),
+        None => (false, after),
+    };
     match after {
         "after its caller has gone" => scene.dismiss_caller().await?,
         "after its caller was killed" => scene.kill_caller().await?,
@@ -82,6 +89,10 @@ async fn open_again(scene: &mut Scene, after: &str) -> StepResult {
             spec.cwd = Some("/".into());
         }
         other => return Err(unknown(other, "between two openings")),
+    }
+    if at_the_time {
+        // Whoever would leave the mark has begun before.
+        tokio::time::sleep(scene.scaled(MARKED_BY)).await;
     }
     let opened = scene.open_key(spec).await;
     scene.answer(opened).map(|_| ())

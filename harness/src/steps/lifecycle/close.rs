@@ -13,13 +13,13 @@ use crate::{
     process_table,
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::general::absent,
+    steps::{composed::unknown, general::absent},
 };
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given("a file in the first one's working directory", |scene, _| {
-            Box::pin(file_in_first(scene))
+        .given("a file in {words}", |scene, arguments| {
+            Box::pin(async move { file_in(scene, arguments.words(0)?).await })
         })
         .when("{words} is destroyed", |scene, arguments| {
             Box::pin(async move {
@@ -53,9 +53,75 @@ pub(super) fn register(steps: &mut StepList) {
                 gone_from_here(scene).await
             })
         })
-        .then("the first one still has the file", |scene, _| {
-            Box::pin(still_has_file(scene))
+        .then("the {words} one still has the file", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    // The other one was destroyed.
+                    "first" | "second" => still_has_file(scene).await,
+                    other => Err(unknown(other, "a sandbox among two")),
+                }
+            })
         });
+}
+
+/// Shell text that makes a directory which is hard to remove, of the name that stands in the text before.
+fn hard_to_remove(what: &str) -> Option<&'static str> {
+    Some(match what {
+        "a directory that may not be written" => {
+            "mkdir -p \"$top/inner\" && : > \"$top/inner/file\" && chmod 555 \"$top/inner\" \"$top\""
+        }
+        "a directory that may not be entered" => {
+            "mkdir -p \"$top/inner\" && : > \"$top/inner/file\" && chmod 0 \"$top/inner\" \"$top\""
+        }
+        "directories deeper than a path may be" => {
+            "name=$(printf %0200d 0) && path=$name && for i in 1 2 3 4 5 6 7 8 9 10 11; do path=$path/$name; done \
+             && mkdir \"$top\" && cd \"$top\" && mkdir -p \"$path\" \"b/$path\" && : > \"b/$path/file\" && mv b \"$path\""
+        }
+        "a directory with a name full of signs" => {
+            "name=$(printf '%s/ -rf\\n*\"%%s' \"$top\") && mkdir -p \"$name\" && : > \"$name/file\""
+        }
+        _ => return None,
+    })
+}
+
+/// Leaves a file in a place of the first of two sandboxes, or where something of it leads to.
+async fn file_in(scene: &mut Scene, place: &str) -> StepResult {
+    if place == "the first one's working directory" {
+        return file_in_first(scene).await;
+    }
+    if place == "a directory of the second one that a link in the first one's working directory leads to" {
+        return file_behind_link(scene).await;
+    }
+    let make = place
+        .strip_suffix(" in the first one's working directory")
+        .and_then(hard_to_remove)
+        .ok_or_else(|| unknown(place, "where a file is"))?;
+    let second = scene.own.pop();
+    let made = async {
+        let top = scene.new_path("held").await?;
+        let word = shell::word(top.as_bytes());
+        scene.notes.mark = Some(top);
+        scene.prepare(format!("top={word}; {make}")).await.map(|_| ())
+    };
+    let made = made.await;
+    scene.own.extend(second);
+    made
+}
+
+async fn file_behind_link(scene: &mut Scene) -> StepResult {
+    let target = scene.new_path("target").await?;
+    let word = shell::word(target.as_bytes());
+    let mark = [target.as_bytes(), b"/file"].concat();
+    scene.prepare(format!("mkdir {word} && : > {word}/file")).await?;
+    scene.notes.mark = Some(mark.into());
+    let second = scene.own.pop();
+    let linked = scene
+        .prepare(format!(
+            "ln -s {word} link && mkdir deep && ln -s {word} deep/link"
+        ))
+        .await;
+    scene.own.extend(second);
+    linked.map(|_| ())
 }
 
 /// A command that has ended and left a worker that keeps a beat. Its streams are its own.

@@ -2,6 +2,7 @@
 
 pub(super) mod attach;
 pub(super) mod close;
+pub(super) mod kept_files;
 pub(super) mod leak;
 pub(super) mod open;
 pub(super) mod preflight;

@@ -10,6 +10,7 @@ use crate::{
     steps::{
         composed::{number_in, unknown},
         exec::busy,
+        general,
     },
 };
 
@@ -33,6 +34,14 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
         "keeps a beat, with a deadline of 1 second" => {
             timeout_ms = Some(1000);
             scene.new_beat("").await?
+        }
+        "keeps a beat, with a deadline of 2 seconds" => {
+            timeout_ms = Some(2000);
+            scene.new_beat("").await?
+        }
+        "would leave a mark a second after its deadline of a second" => {
+            timeout_ms = Some(1000);
+            format!("sleep 2; {}", general::new_mark(scene).await?)
         }
         "starts a worker in a session of its own that keeps a beat" => {
             let beat = scene.new_beat("").await?;
