@@ -62,6 +62,7 @@ pub enum CollectError {
 }
 
 /// Puts all parts of a full matrix together; each comes with a name to tell it by. `date` and `commit` go into the record.
+/// What a mutant turned red besides is judged by this contract: what it may turn red is often known only afterwards.
 ///
 /// # Errors
 /// [`CollectError`] when they are not all parts of one full matrix of this contract.
@@ -77,6 +78,12 @@ pub fn collect(
     for (_, proof) in parts {
         whole.mutants.extend(proof.mutants);
         whole.unproved.extend(proof.unproved);
+    }
+    for proof in &mut whole.mutants {
+        let mutant = contract.catalogue.mutants.get(&proof.name);
+        let may = |id: &String| mutant.is_some_and(|mutant| mutant.may.contains(id));
+        proof.collateral.retain(|id| !may(id));
+        proof.seen.retain(|id, _| !may(id));
     }
     whole.mutants.sort_by(|a, b| a.name.cmp(&b.name));
     // What no mutant of one shard turned red, one of another may have.

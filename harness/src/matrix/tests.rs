@@ -80,6 +80,26 @@ fn all_shards_make_a_matrix() {
 }
 
 #[test]
+fn what_a_mutant_may_turn_red_is_judged_when_the_parts_are_collected() {
+    let mut contract = contract();
+    let mut seen = mutant("adds-a-final-newline", &["X-001"], &["X-001"]);
+    seen.collateral = vec!["Y-001".into(), "Y-002".into()];
+    seen.seen = seen
+        .collateral
+        .iter()
+        .map(|id| (id.clone(), "red".into()))
+        .collect();
+    let seen = part(&contract, "1/1", vec![seen], &[]);
+    let (_, before) = collected(&contract, vec![seen.clone()]).unwrap();
+    let row = contract.catalogue.mutants.get_mut("adds-a-final-newline").unwrap();
+    row.may.push("Y-001".into());
+    let (proof, after) = collected(&contract, vec![seen]).unwrap();
+    assert_eq!((before.totals.collateral, after.totals.collateral), (2, 1));
+    assert_eq!(proof.mutants[0].collateral, ["Y-002"]);
+    assert_eq!(proof.mutants[0].seen.len(), 1);
+}
+
+#[test]
 fn what_has_changed_since_is_told() {
     let contract = contract();
     let (_, matrix) = collected(&contract, vec![part(&contract, "1/1", vec![], &[])]).unwrap();

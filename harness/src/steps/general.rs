@@ -178,6 +178,7 @@ fn expect_outcome_in_words(scene: &Scene, words: &str) -> StepResult {
         ),
         "not told as a lack of memory" => for_no_lack_of_memory(scene),
         "a failure that the shell has told" => told_by_the_shell(scene),
+        "no success" => no_success(scene),
         other => Err(Failure::suite(format!("{other:?} is no outcome"))),
     }
 }
@@ -216,6 +217,17 @@ pub(super) fn expect_outcome(scene: &Scene, expected: &Outcome) -> StepResult {
         format!("the outcome: {expected}"),
         format!("{outcome}{}", said(scene)),
     ))
+}
+
+/// How a command has failed is told in one way or another.
+fn no_success(scene: &Scene) -> StepResult {
+    match &scene.result()?.outcome {
+        success @ Outcome::Exited { code: 0 } => Err(Failure::failed(
+            "an outcome other than success",
+            success.to_string(),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// A kill that somebody sent is not told as one of the system's for lack of memory.
