@@ -91,7 +91,11 @@ fn what_a_mutant_may_turn_red_is_judged_when_the_parts_are_collected() {
         .collect();
     let seen = part(&contract, "1/1", vec![seen], &[]);
     let (_, before) = collected(&contract, vec![seen.clone()]).unwrap();
-    let row = contract.catalogue.mutants.get_mut("adds-a-final-newline").unwrap();
+    let row = contract
+        .catalogue
+        .mutants
+        .get_mut("adds-a-final-newline")
+        .unwrap();
     row.may.push("Y-001".into());
     let (proof, after) = collected(&contract, vec![seen]).unwrap();
     assert_eq!((before.totals.collateral, after.totals.collateral), (2, 1));
