@@ -72,7 +72,7 @@ pub(super) fn list(arguments: &ListArguments) -> ExitCode {
                     SandboxState::Stopped => "stopped",
                 };
                 let directory = sandbox.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
-                let key = sandbox.key.as_deref().unwrap_or_default().escape_debug();
+                let key = on_one_line(sandbox.key.as_deref().unwrap_or_default());
                 format!("{state:<8}  {key}  {}", directory.unwrap_or_default())
             })
             .collect();
@@ -100,6 +100,18 @@ pub(super) fn remove(arguments: &RemoveArguments) -> ExitCode {
         }
         worst
     })
+}
+
+/// A text that keeps to its line of a list: what would leave it, or change the terminal, is shown escaped.
+pub(super) fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '"' | '\'' => line.push(letter),
+            _ => line.extend(letter.escape_debug()),
+        }
+    }
+    line
 }
 
 /// The exit code for an error of the executor.

@@ -17,6 +17,7 @@ mod keep;
 mod kept;
 mod launch;
 mod leader;
+mod leftover;
 mod lock;
 mod log;
 mod memory;
