@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use herm::backend::local::LOWER_LIMITS;
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
     Error, ErrorKind,
@@ -13,8 +14,9 @@ use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
 
 /// Tells what was lost of a kept sandbox that had to be made again.
 pub(super) fn tell_of_losses(opened: &Opened) {
-    if opened.state == OpenState::Recreated {
-        for notice in &opened.notices {
+    let lost = opened.state == OpenState::Recreated;
+    for notice in &opened.notices {
+        if lost || notice.starts_with(LOWER_LIMITS) {
             tell(format_args!("herm: {notice}"));
         }
     }

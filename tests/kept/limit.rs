@@ -195,3 +195,50 @@ fn what_a_killed_command_has_left_goes_with_the_next() {
     shell(&kept, "exec \"$HERM\" exec -c true").ok();
     assert_eq!(entries(&scratch), ["herm-exec-notes"]);
 }
+
+#[test]
+fn whoever_has_lower_limits_than_the_first_is_told() {
+    let kept = Kept::new();
+    let seen = shell(
+        &kept,
+        "ulimit -S -n 256; exec \"$HERM\" exec --key k -c 'ulimit -n'",
+    );
+    assert_eq!((seen.ok().as_str(), seen.complaint().as_str()), ("256\n", ""));
+    let seen = shell(
+        &kept,
+        "ulimit -S -n 128; exec \"$HERM\" exec --key k -c 'ulimit -n'",
+    );
+    assert_eq!(seen.ok(), "256\n");
+    let told = seen.complaint();
+    assert!(
+        told.contains("open files (ulimit -n) 128 here, 256 there"),
+        "{told}"
+    );
+    let seen = shell(&kept, "ulimit -S -n 256; exec \"$HERM\" exec --key k -c true");
+    assert_eq!(seen.complaint(), "");
+}
+
+#[test]
+fn a_sandbox_whose_directory_cannot_go_says_what_is_left() {
+    let kept = Kept::new();
+    kept.herm(&["exec", "--key", "k", "-c", "touch made"]).ok();
+    let closed = |mode| fs::set_permissions(&kept.state, fs::Permissions::from_mode(mode)).unwrap();
+    closed(0o500);
+    let can_write_anyway = fs::write(kept.state.join("probe"), "").is_ok();
+    let seen = kept.herm(&["rm", "k"]);
+    closed(0o700);
+    if can_write_anyway {
+        // Permissions do not bind the superuser.
+        fs::remove_file(kept.state.join("probe")).unwrap();
+        assert_eq!(seen.code, Some(0));
+        return;
+    }
+    assert_eq!(seen.code, Some(1));
+    assert!(
+        seen.complaint().contains("the empty directory is left"),
+        "{}",
+        seen.complaint()
+    );
+    kept.herm(&["rm", "k"]).ok();
+    assert_eq!(entries(&kept.state), Vec::<String>::new());
+}

@@ -116,6 +116,11 @@ impl Residence {
         }
     }
 
+    /// The number of its process, if it can be reached.
+    pub(super) async fn pid(&self) -> Option<u32> {
+        self.resident.reach().await.ok().map(|welcome| welcome.pid)
+    }
+
     /// The resident itself and every live process below it.
     pub(super) async fn processes(&self) -> Vec<Process> {
         let Ok(welcome) = self.resident.reach().await else {
