@@ -282,3 +282,18 @@ Feature: JOB: work that outlives its command
     And the job is over
     Then the beat has stopped
     And the job is told as timed out
+
+  @id:JOB-031 @must @since:0.1 @profile:jobs @needs:jobs,spool_full=block @mutant:hides-that-a-job-waits @mutant:jobs-seem-to-wait-for-ever
+  Scenario: A job that waits for a reader is told to wait
+    A command stopped for good as soon as nobody took its output, and looked as if it ran (https://github.com/modal-labs/modal-client/pull/2416).
+    Given an open sandbox
+    When a job writes more than is kept for it
+    Then the job is told to wait for a reader, and that only while it does
+
+  @id:JOB-032 @must @since:0.1 @profile:jobs @needs:jobs,spool_full=drop_oldest @mutant:drops-without-a-gap @mutant:loses-a-byte-where-the-spool-begins-anew
+  Scenario: A job that nobody reads goes on, and what was dropped of it is told as a gap
+    What nothing bounds fills a disk (https://github.com/Gitlawb/zero/pull/353), and what is dropped without a word is taken for the whole.
+    Given an open sandbox
+    When a job writes more than is kept for it
+    Then the job is told as exited with its code, also in the list
+    And the job keeps the end of its output, and tells a gap before it

@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Args;
-use herm::backend::local::{self, LocalBackend, Mode, Streams};
+use herm::backend::local::{self, LocalBackend, Mode, SpoolFull, Streams};
 use herm_fixtures::condition::{self, Conditioned, LocalWorld};
 use herm_harness::{
     catalogue::Catalogue,
@@ -42,6 +42,9 @@ pub(super) struct Arguments {
     /// How what commands print arrives: apart, or merged into standard output, which needs the mode resident
     #[arg(long, value_name = "HOW", default_value_t)]
     streams: Streams,
+    /// What happens to the output of jobs that nobody reads: block, or `drop_oldest`, which needs the mode resident
+    #[arg(long, value_name = "HOW", default_value_t)]
+    spool_full: SpoolFull,
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
@@ -64,13 +67,19 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
             "the mode native keeps the streams of a command apart; say --mode resident with --streams merged";
         return fail(Exit::Usage, problem);
     }
+    if (arguments.mode, arguments.spool_full) == (Mode::Native, SpoolFull::DropOldest) {
+        let problem = "the mode native has no jobs; say --mode resident with --spool-full drop_oldest";
+        return fail(Exit::Usage, problem);
+    }
     // A condition that an adapter is started in comes before everything else.
     if let Err(error) = condition::enter() {
         return fail(Exit::Broken, error);
     }
     let (mode, streams) = (arguments.mode, arguments.streams);
+    let spool_full = arguments.spool_full;
     block_on(async move {
-        let backend = Conditioned::new(LocalBackend::with_streams(mode, streams), LocalWorld::default());
+        let backend = LocalBackend::with_streams(mode, streams).with_spool_full(spool_full);
+        let backend = Conditioned::new(backend, LocalWorld::default());
         serve(Arc::new(backend)).await
     })
 }

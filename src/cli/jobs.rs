@@ -25,6 +25,9 @@ use super::{
     runtime::block_on,
 };
 
+/// How often a job that is waited for is looked at, in milliseconds.
+const LOOK: u64 = 1000;
+
 /// How long one wait for more output is.
 const WAIT: Duration = Duration::from_millis(100);
 
@@ -119,7 +122,7 @@ async fn act(backend: &Backend, arguments: Arguments) -> Result<ExitCode, Error>
     }
     let opened = backend
         .open_sandbox(OpenParams {
-            key: Some(key),
+            key: Some(key.clone()),
             spec: SandboxSpec::default(),
         })
         .await?;
@@ -158,15 +161,12 @@ async fn act(backend: &Backend, arguments: Arguments) -> Result<ExitCode, Error>
             copy(adapter, params, follow).await
         }
         Act::Wait { job } => {
-            let within_ms = None;
-            let info = adapter
-                .wait_job(JobWaitParams {
-                    sandbox,
-                    job,
-                    within_ms,
-                })
-                .await?;
-            Ok(exit_of(&info))
+            let params = JobWaitParams {
+                sandbox,
+                job,
+                within_ms: Some(LOOK),
+            };
+            wait(adapter, &key, params).await
         }
         Act::Kill { job } => adapter
             .kill_job(JobRef { sandbox, job })
@@ -179,11 +179,31 @@ async fn act(backend: &Backend, arguments: Arguments) -> Result<ExitCode, Error>
     }
 }
 
+/// Waits until a job has ended; tells once when it cannot go on because nobody reads it.
+async fn wait(adapter: &dyn Adapter, key: &str, params: JobWaitParams) -> Result<ExitCode, Error> {
+    let mut told = false;
+    loop {
+        let info = adapter.wait_job(params.clone()).await?;
+        if info.outcome.is_some() {
+            return Ok(exit_of(&info));
+        }
+        if info.blocked && !told {
+            told = true;
+            herm_harness::tell::tell(format_args!(
+                "herm: the job waits for a reader: more of its output is not kept; it goes on when somebody reads \
+                 (herm jobs {key:?} output {} --follow), and with herm exec --spool-full drop_oldest no job waits",
+                info.job
+            ));
+        }
+    }
+}
+
 fn line_of(job: &JobInfo) -> String {
-    let state = job
-        .outcome
-        .as_ref()
-        .map_or_else(|| "runs".to_owned(), ToString::to_string);
+    let state = match &job.outcome {
+        Some(outcome) => outcome.to_string(),
+        None if job.blocked => "waits for a reader".to_owned(),
+        None => "runs".to_owned(),
+    };
     let seconds = job.age_ms / 1000;
     let bytes = job.stdout.bytes + job.stderr.bytes;
     let command = job.command.to_string_lossy();

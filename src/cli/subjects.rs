@@ -3,7 +3,7 @@
 use std::{env, ffi::OsString, io, path::Path};
 
 use clap::Args;
-use herm::backend::local::{self, Mode, Streams};
+use herm::backend::local::{self, Mode, SpoolFull, Streams};
 use herm_harness::{
     near_miss::hint,
     subject::{Subject, SubjectError},
@@ -15,18 +15,20 @@ struct BuiltIn {
     backend: &'static str,
     mode: Mode,
     streams: Streams,
+    spool_full: SpoolFull,
     /// Whether it is tested when nobody says what to test.
     default: bool,
 }
 
 /// The backends of the executor that can be tested by name, and how each runs commands. One that differs from another
 /// in a choice only is tested when it is asked for.
-const BUILT_IN: [BuiltIn; 3] = [
+const BUILT_IN: [BuiltIn; 4] = [
     BuiltIn {
         name: "local",
         backend: local::BACKEND,
         mode: Mode::Resident,
         streams: Streams::Apart,
+        spool_full: SpoolFull::Block,
         default: true,
     },
     BuiltIn {
@@ -34,6 +36,7 @@ const BUILT_IN: [BuiltIn; 3] = [
         backend: local::BACKEND,
         mode: Mode::Native,
         streams: Streams::Apart,
+        spool_full: SpoolFull::Block,
         default: true,
     },
     BuiltIn {
@@ -41,6 +44,15 @@ const BUILT_IN: [BuiltIn; 3] = [
         backend: local::BACKEND,
         mode: Mode::Resident,
         streams: Streams::Merged,
+        spool_full: SpoolFull::Block,
+        default: false,
+    },
+    BuiltIn {
+        name: "local-drop-oldest",
+        backend: local::BACKEND,
+        mode: Mode::Resident,
+        streams: Streams::Apart,
+        spool_full: SpoolFull::DropOldest,
         default: false,
     },
 ];
@@ -48,7 +60,7 @@ const BUILT_IN: [BuiltIn; 3] = [
 /// What is tested.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SubjectArguments {
-    /// What to test: local, local-native, local-merged, or the path of a manifest; may be given several times [default: the
+    /// What to test: local, local-native, local-merged, local-drop-oldest, or the path of a manifest; may be given several times [default: the
     /// first two]
     #[arg(long = "subject", value_name = "NAME|FILE")]
     subjects: Vec<String>,
@@ -131,6 +143,9 @@ fn built_in(subject: &BuiltIn) -> Result<Subject, SubjectError> {
     );
     if subject.streams != Streams::default() {
         words.extend(["--streams", subject.streams.name()].map(Into::into));
+    }
+    if subject.spool_full != SpoolFull::default() {
+        words.extend(["--spool-full", subject.spool_full.name()].map(Into::into));
     }
     Ok(Subject {
         name: subject.name.into(),

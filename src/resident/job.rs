@@ -243,6 +243,7 @@ pub fn info(record: JobRecord) -> Result<JobInfo, Error> {
         command: record.command.into(),
         age_ms: record.age_ms,
         outcome,
+        blocked: record.blocked,
         stdout: total(record.totals[0]),
         stderr: total(record.totals[1]),
     })

@@ -115,6 +115,48 @@ fn the_id_of_a_job_is_told_although_nobody_reads_it() {
 }
 
 #[test]
+fn a_job_that_waits_for_a_reader_is_told_to_whoever_waits_for_it() {
+    const FLOOD: &str = "yes 0123456 | head -c 80000000; exit 7";
+    let kept = Kept::new();
+    let job = kept.herm(&["exec", "--key", "k", "--detach", "-c", FLOOD]).ok();
+    let mut waiting = kept
+        .command(&["jobs", "k", "wait", job.trim()])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut complaint = String::new();
+    let mut lines = BufReader::new(waiting.stderr.take().unwrap());
+    lines.read_line(&mut complaint).unwrap();
+    assert!(
+        complaint.contains("waits for a reader") && complaint.contains("output 1 --follow"),
+        "{complaint}"
+    );
+    assert!(kept.herm(&["jobs", "k"]).ok().contains("waits for a reader"));
+    // It is read, and ends.
+    let read = kept.herm(&["jobs", "k", "output", job.trim(), "--follow"]);
+    assert_eq!((read.code, read.stdout.len()), (Some(0), 80_000_000));
+    assert_eq!(waiting.wait().unwrap().code(), Some(7));
+    // One that needs no reader ends by itself, and what is gone of it is told.
+    let text = ["--spool-full", "drop_oldest", "-c", FLOOD];
+    let job = kept
+        .herm(&[&["exec", "--key", "k", "--detach"], &text[..]].concat())
+        .ok();
+    assert_eq!(kept.herm(&["jobs", "k", "wait", job.trim()]).code, Some(7));
+    let read = kept.herm(&["jobs", "k", "output", job.trim()]);
+    let gone = 80_000_000 - read.stdout.len();
+    assert!(
+        read.complaint()
+            .contains(&format!("bytes 0 to {gone} are kept no more")),
+        "{}",
+        read.complaint()
+    );
+    assert!(read.stdout.ends_with(b"0123456\n"));
+    // A command that is waited for takes no such choice.
+    let refused = kept.herm(&["exec", "--spool-full", "drop_oldest", "-c", "true"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+#[test]
 fn a_reader_of_a_job_that_goes_away_leaves_the_job_alone() {
     let kept = Kept::new();
     let text = "while :; do echo line; sleep 0.01; done";

@@ -41,6 +41,10 @@ pub struct JobInfo {
     /// How it ended; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// Whether it waits for a reader: what is kept of a stream is full, and it goes on when that is read (`spool_full`:
+    /// `block`). Left out when it does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
     /// Totals of standard output until now.
     pub stdout: StreamTotal,
     /// Totals of standard error until now.

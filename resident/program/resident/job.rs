@@ -213,6 +213,12 @@ impl Job {
         }
     }
 
+    /// Whether it waits for somebody who takes what it has written.
+    fn is_blocked(&self) -> bool {
+        let paused = |output: &Output| output.paused && output.pipe.is_some();
+        !self.has_ended() && self.readers.is_empty() && self.outputs.iter().flatten().any(paused)
+    }
+
     pub(super) fn record(&self, now: Instant) -> JobRecord {
         let age = now.saturating_duration_since(self.accepted).as_millis();
         JobRecord {
@@ -229,6 +235,7 @@ impl Job {
             totals: self.totals(),
             held_from: self.held_from(),
             attached: self.readers.iter().any(|reader| reader.limit.is_none()),
+            blocked: self.is_blocked(),
         }
     }
 }

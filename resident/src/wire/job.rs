@@ -248,6 +248,8 @@ pub struct JobRecord {
     pub held_from: [u64; 2],
     /// Whether a client is attached.
     pub attached: bool,
+    /// Whether it waits for room: what is held of a stream is full, and nobody takes it.
+    pub blocked: bool,
 }
 
 /// The longest that a command is shown.
@@ -255,7 +257,7 @@ pub(super) const SHOWN: usize = 256;
 
 impl JobRecord {
     /// Bytes of one that runs and shows no command.
-    pub(super) const SHORTEST: usize = 75;
+    pub(super) const SHORTEST: usize = 76;
 
     pub(super) fn write(&self, writer: &mut Writer) {
         writer.u64(self.job).fixed(&self.request);
@@ -274,7 +276,8 @@ impl JobRecord {
         writer
             .u64(self.held_from[0])
             .u64(self.held_from[1])
-            .flag(self.attached);
+            .flag(self.attached)
+            .flag(self.blocked);
     }
 
     pub(super) fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
@@ -293,6 +296,7 @@ impl JobRecord {
             totals: [reader.u64()?, reader.u64()?],
             held_from: [reader.u64()?, reader.u64()?],
             attached: reader.flag()?,
+            blocked: reader.flag()?,
         })
     }
 

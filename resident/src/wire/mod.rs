@@ -59,7 +59,7 @@ pub use tool::{
 };
 
 /// The version of this protocol.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// The most bytes of output, input or text that one message carries.
 pub const MAX_DATA: usize = 1024 * 1024;

@@ -225,6 +225,7 @@ impl Random {
             totals: [self.next(), self.next()],
             held_from: [self.next(), self.next()],
             attached: self.flag(),
+            blocked: self.flag(),
         }
     }
 
@@ -388,6 +389,7 @@ fn records_as_short_as_can_be_are_read() {
         totals: [0; 2],
         held_from: [0; 2],
         attached: false,
+        blocked: false,
     };
     let listing = Reply::Listing {
         call: 1,

@@ -26,7 +26,7 @@ use herm_protocol::{
 use tokio::task::JoinSet;
 
 use super::{
-    Mode, Streams, check, declaration, environment, log::tell, memory::Memory, open, preflight,
+    Mode, SpoolFull, Streams, check, declaration, environment, log::tell, memory::Memory, open, preflight,
     residence::Residence, resident_run, run, run::Ground, sandbox::Sandbox, shell::Shell, signals,
 };
 use crate::{
@@ -95,6 +95,16 @@ impl LocalBackend {
         Self::make(mode, Streams::Apart, variables)
     }
 
+    /// The same backend, whose jobs do that when no more of their output can be kept. To be said before the backend is
+    /// shared: once there are clones of it, nothing changes any more. Native mode has no jobs.
+    #[must_use]
+    pub fn with_spool_full(mut self, spool_full: SpoolFull) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.ground.spool_full = spool_full;
+        }
+        self
+    }
+
     fn make(mode: Mode, streams: Streams, variables: &[String]) -> Self {
         let environment = environment::base(std::env::vars_os(), variables);
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
@@ -113,6 +123,7 @@ impl LocalBackend {
                 guard: Arc::default(),
                 umask: environment::umask(),
                 streams,
+                spool_full: SpoolFull::default(),
                 memory: Memory::find(),
             },
             place: Mutex::new(Place {
@@ -132,6 +143,7 @@ impl LocalBackend {
             shell.map_or("posix", |shell| shell.choice),
             self.0.mode,
             self.0.streams,
+            self.0.ground.spool_full,
         )
     }
 

@@ -5,7 +5,7 @@ use herm_protocol::{
     initialize::{Initialized, Limits},
 };
 
-use super::{Mode, Streams};
+use super::{Mode, SpoolFull, Streams};
 
 /// The name of the backend, as in `terminal.backend`.
 pub const BACKEND: &str = "local";
@@ -55,10 +55,13 @@ const CHOICES: &[(&str, &str)] = &[
 
 /// The answer to `initialize` on a machine with that variant of the choice `shell`, for commands that are run in that way.
 #[must_use]
-pub fn declaration(shell: &str, how: Mode, streams: Streams) -> Initialized {
+pub fn declaration(shell: &str, how: Mode, streams: Streams, spool_full: SpoolFull) -> Initialized {
     let (more, choices): (&[&str], &[(&str, &str)]) = match how {
         Mode::Native => (&[], &[("kill_scope", "group")]),
-        Mode::Resident => (OF_RESIDENT, &[("kill_scope", "tree"), ("spool_full", "block")]),
+        Mode::Resident => (
+            OF_RESIDENT,
+            &[("kill_scope", "tree"), ("spool_full", spool_full.name())],
+        ),
     };
     let apart: &[&str] = match streams {
         Streams::Apart => &["streams_apart"],

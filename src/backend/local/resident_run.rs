@@ -156,6 +156,7 @@ fn start_of(sandbox: &Sandbox, ground: Ground, params: RunParams) -> Result<Star
         deadline_ms: params.timeout_ms.unwrap_or(0),
         umask: ground.umask,
         merged: ground.streams == Streams::Merged,
+        spool_full: ground.spool_full.on_the_wire(),
         grace_ms: u32::try_from(GRACE.as_millis()).unwrap_or(u32::MAX),
         ..Start::new(request, command)
     })

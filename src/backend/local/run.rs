@@ -14,7 +14,7 @@ use herm_protocol::{
 use tokio::{sync::watch, task::JoinHandle, time::Instant};
 
 use super::{
-    Streams,
+    SpoolFull, Streams,
     environment::{self, Environment},
     group::Group,
     guard::Guard,
@@ -45,6 +45,8 @@ pub(super) struct Ground {
     pub(super) umask: Option<u32>,
     /// Whether what commands print goes into one pipe.
     pub(super) streams: Streams,
+    /// What happens to output of jobs that nobody reads.
+    pub(super) spool_full: SpoolFull,
     /// How it is known that a command was killed for lack of memory.
     pub(super) memory: Option<Memory>,
 }
@@ -144,6 +146,7 @@ impl Preparation {
             guard,
             umask: _,
             streams: _,
+            spool_full: _,
             memory: _,
         } = self.ground;
         let launch = Launch {

@@ -11,6 +11,7 @@ use clap::{
     Args,
     builder::{OsStringValueParser, TypedValueParser as _},
 };
+use herm::backend::local::SpoolFull;
 use herm_protocol::{exec::Command, sandbox::Variable};
 
 use super::tools::Tool;
@@ -45,6 +46,10 @@ pub(in crate::cli) struct Arguments {
     /// terminal, at its start: 8 MiB at most, read to its end first; with `< /dev/null` it has none
     #[arg(long, requires = "key", conflicts_with = "json")]
     pub(super) detach: bool,
+    /// What happens to the output of a job that nobody reads when 64 MiB of a stream are kept: with block the job waits for a
+    /// reader, with `drop_oldest` it goes on, and whoever reads is told which bytes are gone
+    #[arg(long, value_name = "HOW", requires = "detach", default_value_t)]
+    pub(super) spool_full: SpoolFull,
     /// Start from the state that the last command of this session left, and leave it for the next: the directory, exported
     /// variables, functions and aliases. A command that did not come to its own end leaves nothing; of several at a time each
     /// starts from what was there, and the last to end leaves all of its state. Not with --detach: a job leaves no state

@@ -77,7 +77,7 @@ impl Place {
         let programs = Programs::new(&arguments.rpc).map_err(usage)?;
         let (backend, config) = arguments.backend.open()?;
         Ok(Self {
-            backend,
+            backend: backend.with_spool_full(arguments.spool_full),
             config,
             programs,
         })

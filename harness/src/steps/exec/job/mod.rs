@@ -1,6 +1,7 @@
 //! JOB: work that outlives its command.
 
 mod begin;
+mod full;
 mod given;
 mod many;
 mod output;
@@ -140,6 +141,8 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         }
         "gives every byte that it has written" => output::whole(scene).await,
         "goes on whenever it is read, and loses nothing" => output::flows(scene).await,
+        "is told to wait for a reader, and that only while it does" => full::told(scene).await,
+        "keeps the end of its output, and tells a gap before it" => full::keeps_the_end(scene).await,
         "is waited for no longer than was asked" => waits_as_asked(scene).await,
         "is not known any more" => forgotten(scene).await,
         other => Err(Failure::suite(format!(

@@ -32,7 +32,7 @@ const COMES: Duration = Duration::from_secs(15);
 /// Bytes that are read at a time of a job that has printed much.
 const AT_A_TIME: u64 = 100_000;
 
-async fn read(scene: &mut Scene, from: u64, max: Option<u64>) -> Result<JobOutput, Failure> {
+pub(super) async fn read(scene: &mut Scene, from: u64, max: Option<u64>) -> Result<JobOutput, Failure> {
     read_stream(scene, Stream::Stdout, from, max).await
 }
 
@@ -237,7 +237,7 @@ pub(super) async fn flows(scene: &mut Scene) -> StepResult {
 }
 
 /// Waits until the job has ended, or has written nothing for a while; gives the total of its output.
-async fn await_still(scene: &mut Scene) -> Result<u64, Failure> {
+pub(super) async fn await_still(scene: &mut Scene) -> Result<u64, Failure> {
     let until = Instant::now() + scene.scaled(COMES);
     let mut before = None;
     let mut since = Instant::now();
