@@ -101,7 +101,7 @@ fn an_umask_that_takes_the_owners_rights_leaves_nothing_unusable() {
     );
     // Such a lock from elsewhere is mended.
     let lock = lock_of(&kept, "k");
-    fs::set_permissions(&lock, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o000)).unwrap();
     shell(&kept, "\"$HERM\" exec --key k -c true").ok();
     assert_eq!(fs::metadata(&lock).unwrap().permissions().mode() & 0o777, 0o600);
     shell(&kept, "\"$HERM\" rm k").ok();

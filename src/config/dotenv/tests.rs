@@ -66,9 +66,10 @@ struct Recorded {
 impl Recorded {
     fn bytes(&self) -> Vec<u8> {
         let byte = |letter| u8::try_from(u32::from(letter)).unwrap();
-        match self.latin {
-            true => self.text.chars().map(byte).collect(),
-            false => self.text.clone().into_bytes(),
+        if self.latin {
+            self.text.chars().map(byte).collect()
+        } else {
+            self.text.clone().into_bytes()
         }
     }
 }
