@@ -185,7 +185,7 @@ Feature: SESSION: what a shell knows is carried from command to command
     And a command of the session looks for the variable
     Then standard output is exactly "gone\n"
 
-  @id:SESSION-018 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:exported-variables-come-back @mutant:exports-what-was-exported @mutant:names-come-back
+  @id:SESSION-018 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:exported-variables-come-back @mutant:exports-what-is-set @mutant:names-come-back
   Scenario Outline: What a command has taken away stays away in its session
     What is carried as a list of what there is leaves out what there is no more
     (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html); whoever only adds such lists up brings it back.
