@@ -34,7 +34,23 @@ enum Thing {
 }
 
 /// A process by its parent and by what it runs: those of one kind stand in for one another.
-type Helper = (u32, String);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Helper {
+    parent: u32,
+    line: String,
+    /// Whether it is the subject's own ledger that names it: what is in both counts in both.
+    owned: bool,
+}
+
+impl Helper {
+    fn of(process: &Process, owned: bool) -> Self {
+        Self {
+            parent: process.parent,
+            line: process.command_line(),
+            owned,
+        }
+    }
+}
 
 /// What there was at one moment.
 #[derive(Clone, Debug, Default)]
@@ -61,8 +77,7 @@ impl Ledger {
             let (id, started) = (process.id, process.started);
             let thing = Thing::Process { id, started };
             if !process.ended {
-                let kind = (process.parent, process.command_line());
-                ledger.kinds.insert(thing.clone(), kind);
+                ledger.kinds.insert(thing.clone(), Helper::of(&process, false));
             }
             ledger.things.insert(thing, process.describe());
             ledger.note_descriptors(&process);
@@ -78,12 +93,17 @@ impl Ledger {
     #[must_use]
     pub(crate) fn with_owned(mut self, items: Vec<LedgerItem>) -> Self {
         for LedgerItem { kind, id } in items {
-            let known = match kind.as_str() {
-                "process" => Process::named(&id).map(|process| format!(" ({})", process.describe())),
-                _ => None,
-            };
+            let process = Some(&id).filter(|_| kind == "process");
+            let process = process.and_then(|id| Process::named(id));
+            let known = process
+                .as_ref()
+                .map(|process| format!(" ({})", process.describe()));
             let told = format!("{kind} {id:?} in its own ledger{}", known.unwrap_or_default());
-            self.things.insert(Thing::Owned { kind, id }, told);
+            let thing = Thing::Owned { kind, id };
+            if let Some(process) = process.filter(|process| !process.ended) {
+                self.kinds.insert(thing.clone(), Helper::of(&process, true));
+            }
+            self.things.insert(thing, told);
         }
         self
     }
@@ -323,7 +343,12 @@ mod tests {
             let mut ledger = Ledger::default();
             for &(id, parent, line) in processes {
                 let thing = Thing::Process { id, started: 1 };
-                ledger.kinds.insert(thing.clone(), (parent, line.to_owned()));
+                let helper = Helper {
+                    parent,
+                    line: line.to_owned(),
+                    owned: false,
+                };
+                ledger.kinds.insert(thing.clone(), helper);
                 ledger.things.insert(thing, line.to_owned());
             }
             ledger
@@ -341,6 +366,27 @@ mod tests {
         // Neither another program nor another's child stands in for one that has gone.
         let others = look(&[(4, 9, "other"), (5, 8, "helper"), (3, 9, "other")]);
         assert_eq!(others.grown_since(&before).told(), ["other", "helper"]);
+    }
+
+    #[test]
+    fn helpers_of_the_subjects_own_ledger_may_be_replaced_too() {
+        let named = |processes: &[&std::process::Child]| {
+            let items = processes.iter().map(|child| LedgerItem {
+                kind: "process".into(),
+                id: format!("{}:{}", child.id(), Process::of(child.id()).unwrap().started),
+            });
+            Ledger::default().with_owned(items.collect())
+        };
+        let mut children = [sleeper("35"), sleeper("35"), sleeper("35")];
+        let [one, two, three] = &children;
+        let before = named(&[one]);
+        assert_eq!(named(&[two]).grown_since(&before).told().len(), 0);
+        assert_eq!(named(&[two, three]).grown_since(&before).told().len(), 1);
+        assert_eq!(named(&[one, three]).grown_since(&before).told().len(), 1);
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]
