@@ -108,3 +108,17 @@ Feature: PROTO: both sides understand each other, now and later
       | a request that escapes its slashes       |
       | a request that has blanks between its parts |
       | a request that begins with its parameters |
+
+  @id:PROTO-012 @must @since:0.1 @profile:core @alone @mutant:ends-messages-at-line-separators @mutant:ends-messages-at-next-lines @mutant:ends-messages-at-carriage-returns
+  Scenario Outline: Only a line feed ends a message
+    Functions that split text into lines know ten other ends of them (https://docs.python.org/3/library/stdtypes.html#str.splitlines), some of which JSON leaves as they are.
+    Given an open sandbox
+    When <a request> is sent
+    Then it has received exactly these bytes
+
+    Examples:
+      | a request                                              |
+      | a request that holds a line separator                  |
+      | a request that holds a paragraph separator             |
+      | a request that holds a next line                       |
+      | a request that has carriage returns between its parts  |

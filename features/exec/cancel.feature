@@ -178,3 +178,30 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
     Examples:
       | whom       |
       | its caller |
+
+  @id:CANCEL-017 @must @since:0.1 @profile:core @needs:concurrency @mutant:cancels-by-the-beginning-of-names @mutant:cancels-in-any-case @mutant:signals-by-the-beginning-of-names @mutant:feeds-by-the-beginning-of-names @mutant:gives-room-by-the-beginning-of-names
+  Scenario Outline: Of commands whose names are alike, only the one that is named is meant
+    What looks for a process by a pattern finds each that has the pattern anywhere in its words (https://man7.org/linux/man-pages/man1/pgrep.1.html).
+    Given an open sandbox
+    When one of 6 commands whose names are alike <is meant>
+    Then the outcome is <so>
+    And each of the others has received its own number and nothing else
+
+    Examples:
+      | is meant      | so                 |
+      | is given room | exited with code 0 |
+
+    @needs:cancel
+    Examples:
+      | is meant     | so        |
+      | is cancelled | cancelled |
+
+    @needs:signal
+    Examples:
+      | is meant         | so                 |
+      | is sent a signal | exited with code 4 |
+
+    @needs:stdin_stream
+    Examples:
+      | is meant | so                 |
+      | is fed   | exited with code 0 |

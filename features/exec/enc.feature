@@ -60,7 +60,7 @@ Feature: ENC: characters arrive whole, and bytes as they are
     When a command writes words with NUL bytes between them
     Then standard output is all that was printed
 
-  @id:ENC-007 @must @since:0.1 @profile:core @mutant:strips-control-sequences @mutant:carries-out-carriage-returns
+  @id:ENC-007 @must @since:0.1 @profile:core @mutant:strips-control-sequences @mutant:carries-out-carriage-returns @mutant:output-in-lines-of-unicode
   Scenario Outline: Control characters arrive as they were written
     What a terminal would do with output is the caller's business (https://pubs.opengroup.org/onlinepubs/9799919799/functions/write.html).
     Given an open sandbox
@@ -72,6 +72,7 @@ Feature: ENC: characters arrive whole, and bytes as they are
       | colours and movements of a cursor  |
       | a line that is written three times over |
       | bells, backspaces and deletes      |
+      | ends of lines of other systems     |
 
   @id:ENC-008 @must @since:0.1 @profile:core @mutant:drops-the-byte-order-mark
   Scenario: A mark of the byte order at the beginning is kept

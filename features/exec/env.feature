@@ -158,3 +158,21 @@ Feature: ENV: a command sees the variables it was given, and no secrets
     Then standard output is exactly "/herm/its/own:/usr/local/bin:/usr/bin:/bin"
     When a program lists its variables
     Then it is among the variables that it sees
+
+  @id:ENV-017 @must @since:0.1 @profile:core @fresh @needs:env @mutant:takes-quotes-off-values @mutant:takes-quotes-off-the-values-of-programs @mutant:takes-quotes-off-the-values-of-sandboxes @mutant:cuts-values-at-comments @mutant:ends-values-before-carriage-returns
+  Scenario Outline: A value that looks like a line of a file is taken as it is
+    Files of variables have rules of their own for quotes, comments and escapes
+    (https://docs.docker.com/compose/how-tos/environment-variables/variable-interpolation/#env-file-syntax); a value that goes through one is changed by them.
+    Given an open sandbox
+    When <who> variables that look like lines of a file
+    Then each is as it was given
+
+    Examples:
+      | who                      |
+      | a command uses           |
+      | a sandbox is opened with |
+
+    @needs:argv
+    Examples:
+      | who            |
+      | a program uses |

@@ -22,15 +22,15 @@ Feature: RPC: code in the sandbox calls tools of its caller
   Scenario Outline: Arguments and replies arrive whole, whatever their size
     Results of more than 128 KiB did not reach the sandbox, since they were put into a command's text (https://github.com/NousResearch/hermes-agent/pull/22913).
     Given an open sandbox
-    When a command calls a tool with <many> bytes
+    When a command calls a tool with <arguments>
     Then the outcome is exited with code 0
     And standard output is that reply
 
     Examples:
-      | many     |
-      | 0        |
-      | 8        |
-      | 3000000  |
+      | arguments     |
+      | 0 bytes       |
+      | 8 bytes       |
+      | 3000000 bytes |
 
   @id:RPC-004 @must @since:0.1 @profile:core @needs:rpc @mutant:allows-tools-by-their-beginning @mutant:allows-tools-in-any-case @mutant:asks-for-tools-that-were-not-allowed
   Scenario Outline: A tool that was not allowed is refused, and its caller is never asked

@@ -175,3 +175,33 @@ Feature: SESSION: what a shell knows is carried from command to command
     Given an open sandbox
     And a session that carries something, as the first of 70
     Then every session has what it carries
+
+  @id:SESSION-017 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell,env @fresh @mutant:variables-of-sandboxes-come-back
+  Scenario: A variable of the sandbox that a command has taken away stays away in its session
+    Unsetting a variable takes it out of the environment, wherever it was from (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html).
+    Given a sandbox opened with the variable "HERM_EXPORTED" set to "of its sandbox"
+    And a session in which a command has found a variable of its sandbox
+    When a command of the session takes away the variable
+    And a command of the session looks for the variable
+    Then standard output is exactly "gone\n"
+
+  @id:SESSION-018 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:exported-variables-come-back @mutant:exports-what-is-set @mutant:names-come-back
+  Scenario Outline: What a command has taken away stays away in its session
+    What is carried as a list of what there is leaves out what there is no more
+    (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html); whoever only adds such lists up brings it back.
+    Given an open sandbox
+    And a session in which a command has <given>
+    When a command of the session takes away <it>
+    And a command of the session looks for <it>
+    Then standard output is exactly "gone\n"
+
+    Examples:
+      | given                      | it                         |
+      | exported spaces and quotes | the variable               |
+      | exported spaces and quotes | the variable from programs |
+
+    @needs:state=shell
+    Examples:
+      | given              | it           |
+      | defined a function | the function |
+      | defined an alias   | the alias    |

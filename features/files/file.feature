@@ -165,11 +165,11 @@ Feature: FILE: a file holds what was written, byte for byte
   Scenario Outline: A list has everything that is in the directory
     A list that is given page by page ends with the first one for whoever knows of no other (https://docs.github.com/en/rest/using-the-rest-api/using-pagination-in-the-rest-api).
     Given an open sandbox
-    When a directory with <files> in it is listed
+    When a directory with <content> in it is listed
     Then each thing in it is told once, as what it is, in the order of the bytes of its name
 
     Examples:
-      | files                   |
+      | content                 |
       | 2500 files              |
       | something of every kind |
 
@@ -184,3 +184,22 @@ Feature: FILE: a file holds what was written, byte for byte
       | kind                       |
       | is a link to another one   |
       | holds links to another one |
+
+  @id:FILE-019 @must @since:0.1 @profile:files @needs:files @mutant:sizes-in-32-bits @mutant:sizes-end-at-2-gib @mutant:lists-sizes-in-32-bits
+  Scenario: The size of a large file is told as it is
+    A size that a number cannot hold is an error of its own (https://man7.org/linux/man-pages/man2/stat.2.html), or is told as another one.
+    Given an open sandbox
+    When a directory with files of up to 5 GiB in it is listed
+    Then each is told with its size
+
+  @id:FILE-020 @must @since:0.1 @profile:files @needs:files @mutant:reads-at-places-in-32-bits @mutant:reads-sizes-in-32-bits
+  Scenario Outline: What stands far behind in a large file is read by its place
+    Where a place is kept in 32 bits, reading begins elsewhere (https://man7.org/linux/man-pages/man2/lseek.2.html).
+    Given an open sandbox
+    When a file is written by a command, behind <much>
+    Then reading it gives what was written there
+
+    Examples:
+      | much  |
+      | 2 GiB |
+      | 4 GiB |

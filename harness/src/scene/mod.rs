@@ -329,18 +329,35 @@ impl Scene {
 
     /// Runs a command that has to work for the scenario to mean anything, and gives what it printed.
     pub(crate) async fn prepare(&mut self, text: impl Into<ByteString>) -> Result<Vec<u8>, Failure> {
-        self.helper(text.into()).await.map_err(Failure::while_preparing)
+        let patience = self.patience();
+        self.prepare_within(text, patience).await
+    }
+
+    /// As [`Self::prepare`], for what takes longer than others.
+    pub(crate) async fn prepare_within(
+        &mut self,
+        text: impl Into<ByteString>,
+        patience: Duration,
+    ) -> Result<Vec<u8>, Failure> {
+        let seen = self.observe_within(text, patience).await;
+        seen.map_err(Failure::while_preparing)
     }
 
     /// Runs a command that looks at what another one has done, and gives what it printed.
     pub(crate) async fn observe(&mut self, text: impl Into<ByteString>) -> Result<Vec<u8>, Failure> {
-        self.helper(text.into()).await
+        let patience = self.patience();
+        self.observe_within(text, patience).await
     }
 
-    async fn helper(&mut self, text: ByteString) -> Result<Vec<u8>, Failure> {
+    /// As [`Self::observe`], for what takes longer than others.
+    pub(crate) async fn observe_within(
+        &mut self,
+        text: impl Into<ByteString>,
+        patience: Duration,
+    ) -> Result<Vec<u8>, Failure> {
         let (last, refusal) = (self.last.take(), self.refusal.take());
         let params = self.command(text).await?;
-        let seen = self.run(&params).await.and_then(|()| {
+        let seen = self.run_within(&params, patience).await.and_then(|()| {
             let result = self.result()?;
             match &result.outcome {
                 herm_protocol::exec::Outcome::Exited { code: 0 } => Ok(self.record()?.bytes(Stream::Stdout)),

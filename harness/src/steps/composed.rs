@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{
     contract::{cap, error, event, proto},
     exec::{
-        args, cancel, cwd, env, exit, flow, job, lookup, open_files, out, race, shell, stdin, stream,
-        timeout, user,
+        args, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, out, race, shell, stdin,
+        stream, timeout, user,
     },
     files::{file, tree},
     general,
@@ -51,6 +51,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "the name of one that has ended" => race::run_under_old_name(scene).await,
                     "more memory than there is" => exit::exhaust_memory(scene).await,
                     "a helper of its shell for its output" => stream::use_helper(scene).await,
+                    "variables that look like lines of a file" => like_lines::give_command(scene).await,
                     "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
                     "a program that is on its own search path" => lookup::use_own_path(scene).await,
                     other => Err(unknown(other, "used by a command")),
@@ -176,6 +177,7 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
         return args::run_with_many(scene, count).await;
     }
     match which {
+        "uses variables that look like lines of a file" => like_lines::give_program(scene).await,
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,

@@ -13,7 +13,7 @@ use crate::{
     near_miss::hint,
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::{composed::unknown, general::new_mark},
+    steps::{composed::unknown, exec::like_lines, general::new_mark},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -163,6 +163,9 @@ pub(crate) async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
 }
 
 async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
+    if property == "variables that look like lines of a file" {
+        return like_lines::give_sandbox(scene).await;
+    }
     let mut key = None;
     let spec = SandboxSpec::default();
     let spec = match property {

@@ -16,19 +16,35 @@ const TEXT: &str = "a/b grün 日本 😀 end";
 /// Writes the line of a request in another way.
 type Spelling = fn(&str) -> String;
 
+/// What others than the contract take for the end of a line; none of it has to be escaped in JSON.
+fn end_of_line(what: &str) -> Result<&'static str, Failure> {
+    Ok(match what {
+        "a line separator" => "\u{2028}",
+        "a paragraph separator" => "\u{2029}",
+        "a next line" => "\u{85}",
+        other => return Err(unknown(other, "the end of a line")),
+    })
+}
+
 /// A command is told bytes by a request that is written in these words, and shows them in ASCII.
 pub(super) async fn run(scene: &mut Scene, how: &str) -> StepResult {
+    let told = match how.strip_prefix("holds ") {
+        Some(what) => format!("one{0}two{0}", end_of_line(what)?),
+        None => TEXT.to_owned(),
+    };
     let spelling: Spelling = match how {
         "escapes what is not ASCII" => in_ascii,
         "escapes its slashes" => |line| line.replace('/', r"\/"),
         "has blanks between its parts" => with_blanks,
+        "has carriage returns between its parts" => with_carriage_returns,
+        held if held.starts_with("holds ") => |line| line.to_owned(),
         "begins with its parameters" => from_behind,
         other => return Err(unknown(other, "a way to write a request")),
     };
     let params = scene
-        .command(format!("printf %s '{TEXT}' | od -An -v -tx1"))
+        .command(format!("printf %s '{told}' | od -An -v -tx1"))
         .await?;
-    scene.notes.content = Some(TEXT.into());
+    scene.notes.content = Some(told.into_bytes());
     let patience = scene.patience();
     let client = scene.client().await?;
     let exec = client.run_spelt(&params, |line| match String::from_utf8(line) {
@@ -67,12 +83,22 @@ fn in_ascii(line: &str) -> String {
 
 /// Blanks and tabs around all that is not text.
 fn with_blanks(line: &str) -> String {
+    around_signs(line, ' ', '\t')
+}
+
+/// Carriage returns, which are blanks to JSON, and end no line by themselves.
+fn with_carriage_returns(line: &str) -> String {
+    around_signs(line, '\r', '\r')
+}
+
+/// These before and behind all that is not text.
+fn around_signs(line: &str, before: char, behind: char) -> String {
     let (mut spaced, mut in_text, mut escaped) = (String::with_capacity(line.len() * 2), false, false);
     for sign in line.chars() {
         if in_text || !"{}[]:,".contains(sign) {
             spaced.push(sign);
         } else {
-            spaced.extend([' ', sign, '\t']);
+            spaced.extend([before, sign, behind]);
         }
         in_text ^= sign == '"' && !escaped;
         escaped = sign == '\\' && !escaped;
@@ -98,7 +124,7 @@ mod tests {
         let line = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"exec.run\",\"params\":{\"t\":[\"a: \\\"😀\\\\\\\", /é\",{}]}}\n";
         let meant: Value = serde_json::from_str(line).unwrap();
         let slashes: Spelling = |line| line.replace('/', r"\/");
-        for spelling in [in_ascii, slashes, with_blanks, from_behind] {
+        for spelling in [in_ascii, slashes, with_blanks, with_carriage_returns, from_behind] {
             let spelt = spelling(line);
             assert_ne!(spelt, line);
             assert_eq!(spelt.matches('\n').count(), 1, "{spelt}");

@@ -53,6 +53,9 @@ fn bytes_of(what: &str) -> Result<&'static [u8], Failure> {
         }
         "a line that is written three times over" => b"10%\r50%\r100%\rdone\n",
         "bells, backspaces and deletes" => b"a\x08b\x7f\x07\x0c\x0b\x0e\x0f\x1a\x04\x05\n",
+        "ends of lines of other systems" => {
+            "one\r\ntwo\rthree\u{85}four\u{2028}five\u{2029}six\u{1c}seven\u{1e}eight\u{b}nine\u{c}\n".as_bytes()
+        }
         "text behind a mark of its byte order" => b"\xef\xbb\xbftext\n",
         "lines that look like messages" => {
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\

@@ -154,6 +154,7 @@ fn first_text(scene: &mut Scene, what: &str) -> Result<String, Failure> {
             let directory = scene.notes.directory.clone().unwrap_or_default();
             format!("cd {}", shell::word(directory.as_bytes()))
         }
+        "found a variable of its sandbox" => format!("[ \"${VALUE}\" = 'of its sandbox' ]"),
         "defined a function" => "herm_name() { echo hello \"$1\"; }".into(),
         "defined an alias" => "alias herm_name='echo hello'".into(),
         other => return Err(unknown(other, "done in a session")),
@@ -211,9 +212,33 @@ fn hostile(what: &str) -> Option<&'static str> {
     })
 }
 
+/// Shell text that takes something away, and that asks whether it is there.
+fn taken_away(what: &str) -> Result<(String, String), Failure> {
+    let is_a_name = "command -v herm_name >/dev/null 2>&1";
+    let (take, ask) = match what {
+        "the variable" => (format!("unset {VALUE}"), format!("[ -n \"${{{VALUE}+x}}\" ]")),
+        // As `export -n` does it, which not every shell has.
+        "the variable from programs" => (
+            format!("herm_own=${VALUE}; unset {VALUE}; {VALUE}=$herm_own"),
+            format!("sh -c '[ -n \"${{{VALUE}+x}}\" ]'"),
+        ),
+        "the function" => ("unset -f herm_name".into(), is_a_name.into()),
+        "the alias" => ("unalias herm_name".into(), is_a_name.into()),
+        other => return Err(unknown(other, "taken away")),
+    };
+    Ok((take, ask))
+}
+
 async fn act(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(text) = hostile(what) {
         return run(scene, text).await;
+    }
+    if let Some(what) = what.strip_prefix("takes away ") {
+        return run(scene, taken_away(what)?.0).await;
+    }
+    if let Some(what) = what.strip_prefix("looks for ") {
+        let (_, there) = taken_away(what)?;
+        return run(scene, format!("if {there}; then echo there; else echo gone; fi")).await;
     }
     match what {
         "tells where it is" => run(scene, "pwd -P; printf .").await,

@@ -12,6 +12,7 @@ use herm_protocol::{
 };
 use sha2::{Digest as _, Sha256};
 
+use super::named_alike;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -85,6 +86,8 @@ async fn each(scene: &mut Scene, what: &str) -> StepResult {
         "thing in it is told once, as what it is, in the order of the bytes of its name" => {
             crate::steps::files::tree::all_listed(scene).await
         }
+        "is as it was given" => super::like_lines::each_as_given(scene),
+        "is told with its size" => crate::steps::files::large::each_with_its_size(scene),
         "job is told as it ended" => super::job::each_as_it_ended(scene).await,
         "was answered once, and truly" => super::cancel::answered_truly(scene),
         "was answered once, as lost, ended or refused" => super::race::answered_after_close(scene),
@@ -199,6 +202,9 @@ fn hardly_different(scene: &mut Scene, number: u32) -> String {
 /// One of several commands that run at the same time ends before the others. It is the last command from here on; the others
 /// are those that are looked at together.
 async fn end_one(scene: &mut Scene, count: usize, how: &str) -> StepResult {
+    if let Some(how) = how.strip_prefix("whose names are alike ") {
+        return named_alike::mean_one(scene, count, how).await;
+    }
     let (deadline, of_others) = match how {
         "is cancelled" => (None, None),
         "runs into its deadline" => (Some(EARLY), None),

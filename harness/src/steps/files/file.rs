@@ -11,7 +11,7 @@ use herm_protocol::{
     sandbox::Empty,
 };
 
-use super::{place, tree};
+use super::{large, place, tree};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -130,7 +130,14 @@ fn register_writing(steps: &mut StepList) {
 
 fn register_reading(steps: &mut StepList) {
     steps
-        .then("reading it gives {words}", |scene, _| Box::pin(read_back(scene)))
+        .then("reading it gives {words}", |scene, arguments| {
+            Box::pin(async move {
+                match arguments.words(0)? {
+                    "what was written there" => large::read_far_behind(scene).await,
+                    _ => read_back(scene).await,
+                }
+            })
+        })
         .then(
             "a command that prints the file prints the same bytes",
             |scene, _| {
@@ -204,6 +211,9 @@ async fn use_directory(scene: &mut Scene, what: &str) -> StepResult {
         .strip_prefix("with ")
         .and_then(|rest| rest.strip_suffix(" in it is listed"))
     {
+        if files == "files of up to 5 GiB" {
+            return large::list(scene).await;
+        }
         return tree::list(scene, files).await;
     }
     let path = scene.new_path("directory").await?;
@@ -222,6 +232,9 @@ async fn use_directory(scene: &mut Scene, what: &str) -> StepResult {
 
 /// Writes a file in the way of these words.
 async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
+    if let Some(place) = how.strip_prefix("by a command, behind ") {
+        return large::write_far_behind(scene, place).await;
+    }
     match how {
         "into a directory that is missing" => {
             let path = [scene.new_path("missing").await?.as_bytes(), b"/deeper/file"].concat();
@@ -336,7 +349,7 @@ async fn call_read(
         .await)
 }
 
-async fn read(
+pub(super) async fn read(
     scene: &mut Scene,
     path: ByteString,
     offset: u64,
@@ -379,7 +392,7 @@ pub(super) fn expect_content(scene: &Scene, seen: &[u8]) -> StepResult {
     compare(&scene.notes.content.clone().unwrap_or_default(), seen)
 }
 
-fn compare(expected: &[u8], seen: &[u8]) -> StepResult {
+pub(super) fn compare(expected: &[u8], seen: &[u8]) -> StepResult {
     if seen == expected {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! Steps of the chapters about files.
 
 pub(super) mod file;
+pub(super) mod large;
 mod place;
 pub(super) mod tree;
 

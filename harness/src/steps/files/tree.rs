@@ -17,8 +17,8 @@ use crate::{
     },
 };
 
-/// How long it may take to make or to list many files.
-const MANY: Duration = Duration::from_secs(30);
+/// How long it may take to make or to list many files: a file system that is busy makes some hundred in a second.
+const MANY: Duration = Duration::from_secs(60);
 
 /// Makes what the kinds of entries are told apart by, with names whose order is that of their bytes and of nothing else.
 const OF_EVERY_KIND: &str = r#"echo hidden > .hidden; echo upper > Z; echo lower > a; mkdir directory; ln -s a link
@@ -40,10 +40,10 @@ pub(super) async fn list(scene: &mut Scene, files: &str) -> StepResult {
         None if files == "something of every kind" => OF_EVERY_KIND.into(),
         None => return Err(unknown(files, "in a directory")),
     };
-    scene
-        .prepare(format!("mkdir {word} && cd {word} && {{ {make}\n}}"))
-        .await?;
     let deadline = scene.scaled(MANY);
+    scene
+        .prepare_within(format!("mkdir {word} && cd {word} && {{ {make}\n}}"), deadline)
+        .await?;
     let sandbox = scene.sandbox().await?.id;
     let client = scene.client().await?;
     let params = PathParams {
@@ -83,7 +83,8 @@ pub(crate) async fn all_listed(scene: &mut Scene) -> StepResult {
          printf '%s%s/' $k \"$name\"; done",
         shell::word(path.as_bytes())
     );
-    let seen = scene.observe(text).await?;
+    let patience = scene.scaled(MANY);
+    let seen = scene.observe_within(text, patience).await?;
     let mut expected: Vec<(&[u8], u8)> = seen
         .split(|byte| *byte == b'/')
         .filter_map(|entry| entry.split_first())
