@@ -311,9 +311,82 @@ fn a_state_that_cannot_be_written_is_told_and_the_session_is_as_it_was() {
     let ran = run(&mut client, "echo $A $PWD");
     assert_eq!(ran.out(), "1 /usr\n");
     assert_eq!(ran.ending.notices, Vec::<String>::new());
-    // What leaves nothing on purpose is no loss.
-    for text in ["exec true", "trap - EXIT; exec sh -c :", "exit 0"] {
-        let ran = run(&mut client, text);
-        assert_eq!(ran.ending.notices, Vec::<String>::new(), "{text}");
+    assert_eq!(run(&mut client, "exit 0").ending.notices, Vec::<String>::new());
+}
+
+/// What a text may do to the shell that is to save the state.
+const HARM: &[&str] = &[
+    "ulimit -f 0",
+    "ulimit -S -f 0",
+    "trap 'echo limit' XFSZ; ulimit -f 0",
+    "ulimit -n 3",
+    "ulimit -v 1000",
+    "unset -f $(compgen -A function)",
+    "unset $(compgen -v | grep herm)",
+    "readonly __herm_new=/dev/null",
+    "readonly __herm_name IFS=A",
+    "builtin trap - EXIT",
+    "builtin trap true EXIT",
+    "enable -n declare export printf compgen mapfile",
+    "enable -n builtin",
+    "enable -n enable",
+    "builtin() { :; }",
+    "local() { :; }; set() { :; }; export() { :; }",
+    "alias printf=false compgen=false; shopt -s expand_aliases",
+    "shopt -s failglob nullglob extglob nocasematch; IFS=X",
+    "set -euf -o pipefail -o noclobber",
+    "export POSIXLY_CORRECT=1",
+    "set -o posix; trap true EXIT",
+    "set -r",
+    "set -n",
+    "shopt -s extdebug; set -T; trap false DEBUG",
+    "exec 1>&- 2>&-",
+    "exec true",
+    "umask 777",
+];
+
+#[test]
+fn whatever_keeps_the_state_from_being_saved_is_told() {
+    let resident = Resident::start();
+    let mut client = resident.client();
+    let mut saved = 0;
+    for (index, harm) in HARM.iter().enumerate() {
+        let ran = run(
+            &mut client,
+            &format!("export A='{index} *'; f-{index}() {{ :; }}; {harm}"),
+        );
+        assert!(
+            matches!(ran.ending.outcome, herm_resident::wire::Outcome::Exited { .. }),
+            "{harm}: {ran:?}"
+        );
+        let told = ran
+            .ending
+            .notices
+            .iter()
+            .any(|notice| notice.contains("could not be saved"));
+        let seen = run(
+            &mut client,
+            &format!("builtin enable printf; builtin printf '%s' \"$A\"; type -t f-{index}"),
+        );
+        let is_kept = seen.out() == format!("{index} *function\n");
+        assert!(told != is_kept, "{harm}: told {told}, {ran:?} and {seen:?}");
+        saved += usize::from(is_kept);
+        client.ask(|call| Request::EndSession {
+            call,
+            name: "one".into(),
+        });
     }
+    assert!(saved > 5, "{saved}");
+    // A trap of a POSIX shell's own takes the place of what saves the state.
+    let posix = Start {
+        session: Some(of("p", StateKept::CwdEnv)),
+        ..Start::new(
+            request_id(),
+            Command::Shell {
+                shell: b"sh".to_vec(),
+                text: "export A=1; trap true EXIT; ulimit -f 0".into(),
+            },
+        )
+    };
+    assert_eq!(client.run(posix).ending.notices.len(), 1);
 }

@@ -20,7 +20,7 @@ use super::{
     configured::BackendArguments,
     exec::unwritten,
     fail,
-    kept::{refused, tell_of_losses},
+    kept::{on_one_line, refused, tell_of_losses},
     list::print,
     runtime::block_on,
 };
@@ -210,7 +210,7 @@ fn line_of(job: &JobInfo) -> String {
     format!(
         "{:>4}  {state}, {seconds} s old, {bytes} bytes: {}",
         job.job,
-        command.escape_debug()
+        on_one_line(&command)
     )
 }
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use herm::backend::local::LOWER_LIMITS;
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
     Error, ErrorKind,
@@ -13,8 +14,9 @@ use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
 
 /// Tells what was lost of a kept sandbox that had to be made again.
 pub(super) fn tell_of_losses(opened: &Opened) {
-    if opened.state == OpenState::Recreated {
-        for notice in &opened.notices {
+    let lost = opened.state == OpenState::Recreated;
+    for notice in &opened.notices {
+        if lost || notice.starts_with(LOWER_LIMITS) {
             tell(format_args!("herm: {notice}"));
         }
     }
@@ -72,7 +74,7 @@ pub(super) fn list(arguments: &ListArguments) -> ExitCode {
                     SandboxState::Stopped => "stopped",
                 };
                 let directory = sandbox.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
-                let key = sandbox.key.as_deref().unwrap_or_default().escape_debug();
+                let key = on_one_line(sandbox.key.as_deref().unwrap_or_default());
                 format!("{state:<8}  {key}  {}", directory.unwrap_or_default())
             })
             .collect();
@@ -100,6 +102,18 @@ pub(super) fn remove(arguments: &RemoveArguments) -> ExitCode {
         }
         worst
     })
+}
+
+/// A text that keeps to its line of a list: what would leave it, or change the terminal, is shown escaped.
+pub(super) fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '"' | '\'' => line.push(letter),
+            _ => line.extend(letter.escape_debug()),
+        }
+    }
+    line
 }
 
 /// The exit code for an error of the executor.

@@ -17,6 +17,7 @@ mod fixtures;
 mod init;
 mod jobs;
 mod kept;
+mod limits;
 mod list;
 mod prove;
 mod run;
@@ -28,10 +29,11 @@ mod subjects;
 mod watch;
 mod workspace;
 
-use std::{fmt::Display, process::ExitCode};
+use std::{fmt::Display, io::Write as _, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use herm_harness::{tell::tell, verdict::Exit};
+use herm_protocol::exec::Stream;
 
 /// Conformance suite for agent sandbox backends, with a reference executor that keeps its own contract.
 #[derive(Debug, Parser)]
@@ -79,30 +81,68 @@ enum Command {
 /// Reads the command line and does what it says. What cannot be read ends with exit code 2.
 pub(crate) fn main() -> ExitCode {
     standard_streams::make_blocking();
-    match Herm::parse().command {
-        Command::Run(arguments) => run::run(arguments),
-        Command::Init(arguments) => init::run(&arguments),
-        Command::Smoke(arguments) => smoke::run(arguments),
-        Command::List(arguments) => list::run(&arguments),
-        Command::Explain(arguments) => explain::run(&arguments),
-        Command::Prove(arguments) => prove::run(arguments),
-        Command::Bench(arguments) => bench::run(arguments),
-        Command::Exec(arguments) => exec::run(arguments),
-        Command::Ps(arguments) => kept::list(&arguments),
-        Command::Rm(arguments) => kept::remove(&arguments),
-        Command::Jobs(arguments) => jobs::run(arguments),
-        Command::Doctor(arguments) => doctor::run(arguments),
-        Command::Clean(arguments) => clean::run(arguments),
-        Command::Config(arguments) => config::run(arguments),
-        Command::Adapter(arguments) => adapter::run(&arguments),
-        Command::Completions(arguments) => completions::run(&arguments),
-        Command::Mutant(arguments) => fixtures::mutant(arguments),
-        Command::Misbehave(arguments) => fixtures::misbehave(arguments),
-        Command::Guard(arguments) => watch::guard(&arguments),
-        Command::Keeper(arguments) => watch::keeper(&arguments),
-        Command::Leash(arguments) => watch::leash(&arguments),
-        Command::ToolGuard(arguments) => watch::tool_guard(&arguments),
-        Command::Janitor(arguments) => watch::janitor(&arguments),
+    if let Err((exit, message)) = limits::check_stack() {
+        return fail(exit, message);
+    }
+    let command = match Herm::try_parse() {
+        Ok(herm) => herm.command,
+        Err(told) => return tell_of_usage(&told),
+    };
+    if !command.is_of_the_executor() {
+        return command.run();
+    }
+    limits::keep_own_rights();
+    match limits::check() {
+        Ok(()) => limits::without_panic(|| command.run()),
+        Err((exit, message)) => fail(exit, message),
+    }
+}
+
+/// Prints what the command line asked for, such as the help, or what is wrong with it.
+fn tell_of_usage(told: &clap::Error) -> ExitCode {
+    let code = ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(u8::MAX));
+    let printed = told.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        Err(error) if !told.use_stderr() => exec::unwritten(Stream::Stdout, &error),
+        _ => code,
+    }
+}
+
+impl Command {
+    /// Whether it makes what outlives it, and so must be able to come to its end.
+    fn is_of_the_executor(&self) -> bool {
+        matches!(
+            self,
+            Self::Exec(_) | Self::Ps(_) | Self::Rm(_) | Self::Jobs(_) | Self::Doctor(_) | Self::Config(_)
+        )
+    }
+
+    fn run(self) -> ExitCode {
+        match self {
+            Self::Run(arguments) => run::run(arguments),
+            Self::Init(arguments) => init::run(&arguments),
+            Self::Smoke(arguments) => smoke::run(arguments),
+            Self::List(arguments) => list::run(&arguments),
+            Self::Explain(arguments) => explain::run(&arguments),
+            Self::Prove(arguments) => prove::run(arguments),
+            Self::Bench(arguments) => bench::run(arguments),
+            Self::Exec(arguments) => exec::run(arguments),
+            Self::Ps(arguments) => kept::list(&arguments),
+            Self::Rm(arguments) => kept::remove(&arguments),
+            Self::Jobs(arguments) => jobs::run(arguments),
+            Self::Doctor(arguments) => doctor::run(arguments),
+            Self::Clean(arguments) => clean::run(arguments),
+            Self::Config(arguments) => config::run(arguments),
+            Self::Adapter(arguments) => adapter::run(&arguments),
+            Self::Completions(arguments) => completions::run(&arguments),
+            Self::Mutant(arguments) => fixtures::mutant(arguments),
+            Self::Misbehave(arguments) => fixtures::misbehave(arguments),
+            Self::Guard(arguments) => watch::guard(&arguments),
+            Self::Keeper(arguments) => watch::keeper(&arguments),
+            Self::Leash(arguments) => watch::leash(&arguments),
+            Self::ToolGuard(arguments) => watch::tool_guard(&arguments),
+            Self::Janitor(arguments) => watch::janitor(&arguments),
+        }
     }
 }
 

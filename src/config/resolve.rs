@@ -58,7 +58,7 @@ impl Config {
     /// # Errors
     /// Everything that is wrong in the file, in an argument, and in the variables that the backend reads.
     pub fn load(sources: &Sources) -> Result<Self, Problems> {
-        let dotenv = Dotenv::read(&dotenv_file(&sources.home))?;
+        let dotenv = Dotenv::read(&dotenv_file(&sources.home), &sources.environment)?;
         let variable = |name: &str| {
             let own = sources.variable(name);
             own.or_else(|| dotenv.get(name).map(|(value, _)| value))

@@ -52,7 +52,7 @@ pub fn set(sources: &Sources, setting: &Setting, text: &str) -> Result<Change, P
     let (section, own_key) = name_of(setting)?;
     let dotenv_path = dotenv_file(&sources.home);
     let locked = Locked::take(&sources.home, &sources.file())?;
-    let dotenv = Dotenv::read(&dotenv_path)?;
+    let dotenv = Dotenv::read(&dotenv_path, &sources.environment)?;
     let variable = |name: &str| {
         let own = sources.variable(name);
         own.or_else(|| dotenv.get(name).map(|(value, _)| value))
@@ -94,7 +94,7 @@ pub fn unset(sources: &Sources, setting: &Setting) -> Result<Change, Problem> {
     }
     let locked = Locked::take(&sources.home, &sources.file())?;
     let file = locked.read()?;
-    let dotenv = Dotenv::read(&dotenv_file(&sources.home))?;
+    let dotenv = Dotenv::read(&dotenv_file(&sources.home), &sources.environment)?;
     let written = match key_in_use(&file, setting) {
         Some(key) => locked.take_out(&file, section, key)?,
         None => false,

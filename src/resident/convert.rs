@@ -98,7 +98,7 @@ pub(super) fn unreached(sandbox: &str, unreached: Unreached) -> Error {
             sandbox,
             format!("sandbox {sandbox:?} is gone: {why}"),
         )
-        .with_fix("open a sandbox with sandbox.open"),
+        .with_fix("open another sandbox; herm exec does so when it is run again"),
         Unreached::Away(why) => Error::new(
             ErrorKind::Unavailable,
             sandbox,

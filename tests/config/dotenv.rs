@@ -66,3 +66,28 @@ fn a_dotenv_that_cannot_be_read_is_told_before_anything_is_written() {
     home.herm(&["exec", "--", "true"]).code(2);
     assert_eq!(home.text(), "terminal:\n  timeout: 5\n");
 }
+
+#[test]
+fn nothing_runs_when_a_dotenv_silently_leaves_out_what_it_says() {
+    for (text, place) in [
+        ("TERMINAL_ENV=\"\nTERMINAL_BACKEND=docker\n", ".env:1:1: a quote"),
+        ("A=\"x\nTERMINAL_ENV=docker\n", ".env:1:1: a quote"),
+        (
+            "A=1\nTERMINAL_BACKEND=docker\n",
+            ".env:2:1: nothing reads TERMINAL_BACKEND",
+        ),
+        (
+            "A=1\rTERMINAL_ENV=${NO_SUCH_NAME}\r",
+            ".env:2:1: TERMINAL_ENV is made of",
+        ),
+    ] {
+        let home = with_dotenv(text);
+        home.herm(&["exec", "--", "echo", "ran"])
+            .code(2)
+            .stdout("")
+            .stderr(contains(place));
+    }
+    // Lines that end with carriage returns are lines.
+    let home = with_dotenv("A=1\rTERMINAL_ENV=docker\r");
+    assert_eq!(home.get("terminal.backend", &[]), "docker");
+}

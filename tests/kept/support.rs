@@ -23,6 +23,19 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output().unwrap();
+        Self {
+            code: status.code(),
+            stdout,
+            stderr,
+        }
+    }
+
     /// What it printed, if it went well.
     pub(crate) fn ok(&self) -> String {
         assert_eq!(self.code, Some(0), "{}{}", self.text(), self.complaint());
@@ -59,16 +72,7 @@ impl Kept {
     }
 
     pub(crate) fn herm(&self, arguments: &[&str]) -> Seen {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = self.command(arguments).output().unwrap();
-        Seen {
-            code: status.code(),
-            stdout,
-            stderr,
-        }
+        Seen::of(&mut self.command(arguments))
     }
 
     /// The directory that commands of a key start in.

@@ -153,7 +153,7 @@ impl Error {
     pub fn sandbox_not_found(id: impl Into<String>) -> Self {
         let id = id.into();
         let message = format!("sandbox {id:?} does not exist or is closed");
-        Self::new(ErrorKind::SandboxNotFound, id, message).with_fix("open a sandbox with sandbox.open")
+        Self::new(ErrorKind::SandboxNotFound, id, message).with_fix("open another sandbox")
     }
 
     /// The adapter itself failed while doing `what`.

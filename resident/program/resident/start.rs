@@ -133,8 +133,8 @@ impl Resident {
             cwd = there;
         }
         session.cwd = Some(cwd.into_os_string().into_vec());
-        let carried = self.sessions.carry(session, id)?;
-        carried.hold();
+        let mut carried = self.sessions.carry(session, id)?;
+        notices.extend(carried.hold().err());
         Some(carried)
     }
 

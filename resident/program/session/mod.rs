@@ -22,8 +22,12 @@ const POSIX: &str = include_str!("session.sh");
 const COMPLETE: &[u8] = b"# complete\n";
 
 /// What stands in the file for the new state until the shell comes to write it: a shell that was replaced, or has given up
-/// the saving, leaves it so.
+/// the saving, leaves it so, which is told.
 const UNTOUCHED: &[u8] = b"# untouched\n";
+
+/// Why a shell leaves the file as it was.
+const GAVE_UP: &str = "the shell did not come to write it; a command that replaces the shell (exec), or takes away what saves \
+    the state (its trap on EXIT, its functions, its descriptors), leaves none";
 
 /// The files of one command begin so; those of sessions, which outlive a resident, do not.
 pub(crate) const PREFIX: &str = "carried-";
@@ -102,15 +106,30 @@ impl Carried {
     }
 
     /// Holds the state, and makes the files that the shell writes, so that nobody else can read them whatever it does to
-    /// its umask.
-    pub(crate) fn hold(&self) {
+    /// its umask. `Err` tells that the state cannot be brought back; the command leaves nothing to the session then, which
+    /// it would replace by less.
+    pub(crate) fn hold(&mut self) -> Result<(), String> {
         self.release();
-        // A session that is new has no state.
-        let _ = fs::hard_link(&self.state, &self.held);
+        let held = fs::hard_link(&self.state, &self.held).or_else(|error| match error.kind() {
+            // A session that is new has no state.
+            io::ErrorKind::NotFound => Ok(()),
+            // Not every file system has hard links.
+            _ => fs::read(&self.state).and_then(|state| crate::supervisor::write_private(&self.held, &state)),
+        });
+        if held.is_err() {
+            self.leave_nothing();
+        }
         // What cannot be written now cannot be saved at the end most likely, which is told then.
         for (path, content) in [(&self.new, UNTOUCHED), (&cwd_of(&self.new), b"")] {
             let _ = crate::supervisor::write_private(path, content);
         }
+        held.map_err(|error| {
+            format!(
+                "the state of the session could not be brought back, and is as it was before the command: {error}; see \
+                 whether there is space in {}",
+                self.directory.display()
+            )
+        })
     }
 
     /// The variables that tell the scripts what to do.
@@ -159,26 +178,27 @@ impl Carried {
         };
         self.release();
         taken.map_err(|why| {
-            format!(
-                "the state of the session could not be saved, and is as it was before the command: {why}; see whether there \
-                 is space in {}",
-                self.directory.display()
-            )
+            format!("the state of the session could not be saved, and is as it was before the command: {why}")
         })
     }
 
     fn take_new(&self) -> Result<(), String> {
-        let state = fs::read(&self.new).map_err(|error| error.to_string())?;
+        let space = format!("see whether there is space in {}", self.directory.display());
+        let failed = |error: io::Error| format!("{error}; {space}");
+        let state = fs::read(&self.new).map_err(failed)?;
         if state == UNTOUCHED {
-            return Ok(());
+            return Err(GAVE_UP.into());
         }
-        let cwd = fs::metadata(cwd_of(&self.new)).map_err(|error| error.to_string())?;
+        let cwd = fs::metadata(cwd_of(&self.new)).map_err(failed)?;
         if !state.ends_with(COMPLETE) || cwd.len() == 0 {
-            return Err("the shell could not write it to its end".into());
+            return Err(format!(
+                "the shell could not write it to its end; see whether the command set a limit (ulimit) or a name that \
+                 keeps it from that, and {space}"
+            ));
         }
         fs::rename(cwd_of(&self.new), cwd_of(&self.state))
             .and_then(|()| fs::rename(&self.new, &self.state))
-            .map_err(|error| error.to_string())
+            .map_err(failed)
     }
 
     /// Removes the command's files.

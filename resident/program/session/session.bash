@@ -14,40 +14,69 @@ __herm_set() {
 }
 __herm_unset() { [[ $__herm_own == *" $1 "* ]] || builtin unset -v "$1"; }
 
-# Writes what differs from what the command started with: so neither secrets nor the sandbox's own variables are kept.
+# Writes what differs from what the command started with: so neither secrets nor the sandbox's own variables are kept. It
+# starts no process, for which there may be no room. What cannot be written as a whole gets no last line.
 __herm_save() {
     if [[ $BASHPID != "$$" ]]; then return "$1"; fi
     builtin local -
-    builtin set +aefnuvx +o noclobber
-    builtin local IFS=$' \t\n' __herm_name __herm_value
+    builtin set +aefnuvx +o noclobber +o posix
+    builtin enable alias compgen declare export local mapfile printf return set trap || return "$1"
+    # A limit on the size of files is an error of writing then, and no end of the command.
+    builtin trap '' XFSZ
     if [[ $PWD != "$__herm_began" ]]; then __herm_cwd=$PWD; fi
-    builtin printf %s "$__herm_cwd" > "$__herm_new.cwd"
+    builtin printf %s "$__herm_cwd" > "$__herm_new.cwd" && __herm_write
+    builtin trap - XFSZ
+    builtin return "$1"
+}
+__herm_write() {
+    builtin local __herm_name __herm_value __herm_part=0 __herm_whole=yes
+    builtin local -a __herm_lines __herm_names __herm_functions
     {
-        for __herm_name in $(\builtin compgen -e); do
-            case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) continue ;; esac
-            __herm_value=${!__herm_name}
-            if [[ ${__herm_before[$__herm_name]+x} && ${__herm_before[$__herm_name]} == "$__herm_value" ]]; then
-                if [[ $__herm_own != *" $__herm_name "* || ! ${__herm_kept[$__herm_name]+x} ]]; then continue; fi
-                __herm_value=${__herm_kept[$__herm_name]}
-            fi
-            builtin printf '__herm_set %s %q\n' "$__herm_name" "$__herm_value"
+        builtin compgen -e
+        builtin printf '/\n'
+        builtin declare -Fp
+        builtin printf '/\n'
+    } > "$__herm_new"
+    builtin mapfile -t __herm_lines < "$__herm_new" || builtin return
+    for __herm_name in "${__herm_lines[@]}"; do
+        case $__herm_part.$__herm_name in
+            *./) __herm_part=$((__herm_part + 1)) ;;
+            0.*) __herm_names+=("$__herm_name") ;;
+            *) __herm_functions+=("$__herm_name") ;;
+        esac
+    done
+    [[ $__herm_part == 2 ]] || builtin return
+    {
+        for __herm_name in "${__herm_names[@]}"; do
+            if [[ $__herm_name == POSIXLY_CORRECT ]]; then __herm_part=last; else __herm_variable "$__herm_name"; fi
         done
         for __herm_name in "${!__herm_before[@]}"; do
             case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) continue ;; esac
             [[ ${!__herm_name+x} ]] || builtin printf '__herm_unset %s\n' "$__herm_name"
         done
         if [[ $__herm_kind == shell ]]; then
-            for __herm_name in $(\builtin compgen -A function); do
+            for __herm_value in "${__herm_functions[@]}"; do
+                __herm_name=${__herm_value#declare -* }
                 case $__herm_name in __herm_* | trap) continue ;; esac
-                builtin declare -f -- "$__herm_name"
-                [[ $(\builtin declare -Fp -- "$__herm_name") != 'declare -fx '* ]] || builtin printf 'builtin export -f -- %q\n' "$__herm_name"
+                builtin declare -f -- "$__herm_name" || __herm_whole=
+                [[ $__herm_value != 'declare -fx '* ]] || builtin printf 'builtin export -f -- %q\n' "$__herm_name"
             done
             # Last: they must not change how the lines above are read.
             builtin alias -p
         fi
-        builtin printf '# complete\n'
+        [[ $__herm_part != last ]] || __herm_variable POSIXLY_CORRECT
+        [[ ! $__herm_whole ]] || builtin printf '# complete\n'
     } > "$__herm_new"
-    builtin return "$1"
+}
+__herm_variable() {
+    case $1 in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) builtin return ;; esac
+    builtin local __herm_value
+    __herm_value=${!1}
+    if [[ ${__herm_before[$1]+x} && ${__herm_before[$1]} == "$__herm_value" ]]; then
+        if [[ $__herm_own != *" $1 "* || ! ${__herm_kept[$1]+x} ]]; then builtin return; fi
+        __herm_value=${__herm_kept[$1]}
+    fi
+    builtin printf '__herm_set %s %q\n' "$1" "$__herm_value" || __herm_whole=
 }
 
 # The text's own trap on EXIT runs behind the saving, with the status that it would have seen.

@@ -5,6 +5,8 @@ __herm_cwd=$HERM_SESSION_CWD __herm_began=$PWD
 unset HERM_SESSION_STATE HERM_SESSION_NEW HERM_SESSION_KIND HERM_SESSION_CWD HERM_SESSION_OWN
 __herm_save() {
     set +eufC
+    # A limit on the size of files is an error of writing then, and no end of the command.
+    trap '' XFSZ
     {
         if [ "$PWD" != "$__herm_began" ]; then __herm_cwd=$PWD; fi
         printf %s "$__herm_cwd" > "$__herm_new.cwd"
@@ -20,6 +22,7 @@ __herm_save() {
             printf '# complete\n'
         ) > "$__herm_new"
     } 2> /dev/null
+    trap - XFSZ
     return "$1"
 }
 trap '__herm_save $?' EXIT

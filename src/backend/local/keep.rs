@@ -4,13 +4,13 @@ use std::{os::unix::ffi::OsStrExt as _, path::PathBuf};
 
 use herm_protocol::{
     ByteString, Error, ErrorKind,
-    sandbox::{Closed, Opened, SandboxInfo, SandboxSpec, SandboxState, Variable},
+    sandbox::{Closed, OpenState, Opened, SandboxInfo, SandboxSpec, SandboxState, Variable},
 };
 
 use super::{
     LocalBackend, Mode,
     adapter::blocking,
-    kept, lock, open,
+    inherited, kept, lock, open,
     residence::Residence,
     sandbox::Sandbox,
     traces::{MARK, Traces},
@@ -40,6 +40,13 @@ impl LocalBackend {
         let mut opened = open::opened(&sandbox, self.0.mode);
         opened.state = state;
         opened.notices.extend(notice);
+        if state == OpenState::Attached
+            && let Some(resident) = sandbox.residence()
+            && let Some(pid) = resident.pid().await
+        {
+            let lower = blocking("limits", move || Ok(inherited::lower_limits(pid)));
+            opened.notices.extend(lower.await?);
+        }
         self.keep(sandbox).await?;
         Ok(opened)
     }

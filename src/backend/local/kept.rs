@@ -38,15 +38,27 @@ pub(super) fn default_base() -> Result<PathBuf, Error> {
             .filter(|value| !value.is_empty())
             .map(PathBuf::from)
     };
+    let fix = format!("set {STATE} to an absolute path of a directory of yours");
     let base = variable(STATE)
-        .or_else(|| variable("XDG_STATE_HOME").map(|home| home.join("herm")))
-        .or_else(|| variable("HOME").map(|home| home.join(".local/state/herm")));
-    base.filter(|base| base.is_absolute()).ok_or_else(|| {
-        let message =
-            format!("there is no directory to keep sandboxes in: neither {STATE} nor HOME names one");
-        Error::new(ErrorKind::Unavailable, STATE, message)
-            .with_fix(format!("set {STATE} to an absolute path of a directory of yours"))
-    })
+        .map(|base| (STATE, base))
+        .or_else(|| variable("XDG_STATE_HOME").map(|home| ("XDG_STATE_HOME", home.join("herm"))))
+        .or_else(|| variable("HOME").map(|home| ("HOME", home.join(".local/state/herm"))));
+    match base {
+        Some((_, base)) if base.is_absolute() => Ok(base),
+        Some((name, base)) => {
+            let shown = base.display();
+            let message = format!(
+                "sandboxes would be kept in {shown}, as {name} has it, which is a relative path: from each directory another \
+                 place"
+            );
+            Err(Error::new(ErrorKind::InvalidArgument, name, message).with_fix(fix))
+        }
+        None => {
+            let message =
+                format!("there is no directory to keep sandboxes in: neither {STATE} nor HOME names one");
+            Err(Error::new(ErrorKind::Unavailable, STATE, message).with_fix(fix))
+        }
+    }
 }
 
 /// A kept sandbox that was opened.

@@ -12,7 +12,9 @@ use herm_protocol::{
     sandbox::{OpenParams, OpenState, Opened},
 };
 
-use super::{Mode, check, guard::Guard, launch::check_directory, program::Failure, sandbox::Sandbox};
+use super::{
+    Mode, check, guard::Guard, launch::check_directory, leftover, program::Failure, sandbox::Sandbox,
+};
 use crate::files::file_error;
 
 /// Random characters in a sandbox's name; nobody meets or guesses it.
@@ -28,6 +30,7 @@ pub(super) fn make(params: OpenParams, run: &str, scratch: &Path, guard: &Guard)
     if let Some(cwd) = &asked {
         check_start(cwd)?;
     }
+    leftover::sweep(scratch);
     let made = tempfile::Builder::new()
         .prefix(&prefix(run))
         .rand_bytes(RANDOM)
@@ -36,17 +39,13 @@ pub(super) fn make(params: OpenParams, run: &str, scratch: &Path, guard: &Guard)
         .map_err(|error| file_error("make a sandbox in", scratch, &error))?;
     let work = Sandbox::own_work(made.path());
     fs::create_dir(&work).map_err(|error| file_error("make the directory", &work, &error))?;
+    // Without it, the number of this process still tells that it is no leftover.
+    let lock = leftover::hold(made.path()).ok();
     let directory = made.keep();
     let held = guard.hold(&directory);
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let cwd = asked.unwrap_or(work);
-    Ok(Sandbox::new(
-        name.into_owned(),
-        directory.clone(),
-        cwd,
-        params.spec.env,
-        held,
-    ))
+    Ok(Sandbox::new(name.into_owned(), directory.clone(), cwd, params.spec.env, held).with_lock(lock))
 }
 
 /// The beginning of the sandbox's name: ours, and of which run.

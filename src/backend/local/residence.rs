@@ -116,6 +116,11 @@ impl Residence {
         }
     }
 
+    /// The number of its process, if it can be reached.
+    pub(super) async fn pid(&self) -> Option<u32> {
+        self.resident.reach().await.ok().map(|welcome| welcome.pid)
+    }
+
     /// The resident itself and every live process below it.
     pub(super) async fn processes(&self) -> Vec<Process> {
         let Ok(welcome) = self.resident.reach().await else {
@@ -182,10 +187,16 @@ async fn start(
         let shown = directory.to_string_lossy();
         let message = format!("failed to start a resident in {shown}: {error}");
         Error::new(ErrorKind::Unavailable, shown.clone(), message).with_fix(
-            if env::var_os(OVERRIDE).is_some_and(|path| !path.is_empty()) {
+            if error.kind() == io::ErrorKind::WouldBlock {
+                "raise the limit on processes (ulimit -u), or end other processes of yours".to_owned()
+            } else if env::var_os(OVERRIDE).is_some_and(|path| !path.is_empty()) {
                 format!("see whether {OVERRIDE} names a resident, or unset it")
             } else {
-                "free space there, mount it so that programs may run, or use the native mode".to_owned()
+                format!(
+                    "see whether there is space (df {shown}) and whether programs may run there (mount option noexec), or name \
+                     another place: TMPDIR for sandboxes without a key, HERM_STATE for kept ones; a lack of processes or memory \
+                     (ulimit -u, ulimit -v) may end it, too"
+                )
             },
         )
     };

@@ -38,6 +38,8 @@ pub(super) struct Sandbox {
     texts: AtomicU64,
     /// Until the directory is removed, the guard answers for it.
     held: Mutex<Option<Held>>,
+    /// Tells other processes that this one has the directory.
+    lock: Option<fs::File>,
 }
 
 /// What goes on in a sandbox.
@@ -61,6 +63,7 @@ impl Sandbox {
             groups: Mutex::default(),
             texts: AtomicU64::default(),
             held: Mutex::new(Some(held)),
+            lock: None,
         }
     }
 
@@ -69,6 +72,12 @@ impl Sandbox {
         let mut sandbox = Self::new(id, directory, cwd, Vec::new(), Held::default());
         sandbox.key = Some(key);
         sandbox
+    }
+
+    /// The same with what tells other processes that this one has the directory.
+    pub(super) fn with_lock(mut self, lock: Option<fs::File>) -> Self {
+        self.lock = lock;
+        self
     }
 
     /// Variables of every command, in place of those before.
@@ -112,7 +121,7 @@ impl Sandbox {
                     self.id
                 );
                 Err(Error::new(ErrorKind::SandboxNotFound, &self.id, message)
-                    .with_fix("close it, and open another with sandbox.open"))
+                    .with_fix("close it, and open another; herm exec does so when it is run again"))
             }
             _ => Ok(()),
         }
@@ -187,12 +196,17 @@ impl Sandbox {
             .flatten()
             .map_err(|error| {
                 let directory = self.directory.to_string_lossy();
+                let left = left_in(&self.directory);
                 let message = format!(
-                    "the directory {directory} of sandbox {:?} could not be removed: {error}",
+                    "nothing runs in sandbox {:?} any more, and its directory {directory} could not be removed: {error}; {left}",
                     self.id
                 );
-                Error::new(ErrorKind::Internal, directory.clone(), message)
-                    .with_fix("remove what holds it, and close again")
+                let kind = match error.kind() {
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::PermissionDenied,
+                    _ => ErrorKind::Internal,
+                };
+                Error::new(kind, directory.clone(), message)
+                    .with_fix("see who may write to it and to the directory that it is in, and remove the sandbox again")
             })?;
         drop(self.lock_held().take());
         Ok(())
@@ -204,6 +218,22 @@ impl Sandbox {
 
     fn lock_groups(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Group>>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is left of a directory that could not be removed, for a person. This blocks, shortly.
+fn left_in(directory: &Path) -> String {
+    match fs::read_dir(directory).map(|entries| entries.flatten().map(|entry| entry.file_name())) {
+        Ok(names) => {
+            let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+            names.sort();
+            if names.is_empty() {
+                "its files are gone, and the empty directory is left".to_owned()
+            } else {
+                format!("these are left in it: {}", names.join(", "))
+            }
+        }
+        Err(error) => format!("what is left in it cannot be listed: {error}"),
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) async fn of_job() -> Result<Stdin, Error> {
     }
     if data.len() as u64 > MOST {
         let message = format!("the input has more than the {MOST} bytes that a job takes");
-        return Err(Error::new(ErrorKind::LimitExceeded, "stdin", message)
+        return Err(Error::new(ErrorKind::InvalidArgument, "stdin", message)
             .with_fix("write it to a file, and let the command read that"));
     }
     Ok(if data.is_empty() {
