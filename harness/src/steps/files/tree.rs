@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How long it may take to make or to list many files: a file system that is busy makes some hundred in a second.
-const MANY: Duration = Duration::from_secs(60);
+const MANY: Duration = Duration::from_mins(1);
 
 /// Makes what the kinds of entries are told apart by, with names whose order is that of their bytes and of nothing else.
 const OF_EVERY_KIND: &str = r#"echo hidden > .hidden; echo upper > Z; echo lower > a; mkdir directory; ln -s a link
