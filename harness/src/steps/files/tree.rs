@@ -51,9 +51,8 @@ pub(super) async fn list(scene: &mut Scene, files: &str) -> StepResult {
         path: path.clone(),
     };
     let answer = client.call::<method::ListDirectory>(&params, deadline).await;
-    let listing = match scene.answer(answer)? {
-        Some(listing) => listing,
-        None => return Err(scene.refusal()?.clone().into()),
+    let Some(listing) = scene.answer(answer)? else {
+        return Err(scene.refusal()?.clone().into());
     };
     scene.notes.file = Some(path);
     scene.notes.value = serde_json::to_value(listing).ok();
