@@ -48,21 +48,20 @@ pub(super) async fn observe_each(scene: &mut Scene) -> StepResult {
     let variables = carries_variables(scene).await?;
     let kept = scene.notes.directory.clone().unwrap_or_default();
     for (number, session) in scene.notes.sessions.clone().into_iter().enumerate() {
-        let expected = match number {
-            0 => carried(scene).await?,
-            _ => {
-                let own = of_one(number);
-                let value = if variables { own.as_str() } else { "none" };
-                [
-                    value.as_bytes(),
-                    b"\n",
-                    kept.as_bytes(),
-                    b"/",
-                    own.as_bytes(),
-                    b"\n",
-                ]
-                .concat()
-            }
+        let expected = if number == 0 {
+            carried(scene).await?
+        } else {
+            let own = of_one(number);
+            let value = if variables { own.as_str() } else { "none" };
+            [
+                value.as_bytes(),
+                b"\n",
+                kept.as_bytes(),
+                b"/",
+                own.as_bytes(),
+                b"\n",
+            ]
+            .concat()
         };
         look_at(scene, Some(session), &expected).await?;
     }

@@ -47,9 +47,8 @@ pub(super) async fn list(scene: &mut Scene) -> StepResult {
         path: path.clone(),
     };
     let told = client.call::<method::ListDirectory>(&whole, patience).await;
-    let mut told = match scene.answer(told)? {
-        Some(DirectoryListing { entries }) => entries,
-        None => return Err(scene.refusal()?.clone().into()),
+    let Some(DirectoryListing { entries: mut told }) = scene.answer(told)? else {
+        return Err(scene.refusal()?.clone().into());
     };
     for size in SIZES {
         let one = PathParams {

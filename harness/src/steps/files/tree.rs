@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How long it may take to make or to list many files: a file system that is busy makes some hundred in a second.
-const MANY: Duration = Duration::from_secs(60);
+const MANY: Duration = Duration::from_mins(1);
 
 /// Makes what the kinds of entries are told apart by, with names whose order is that of their bytes and of nothing else.
 const OF_EVERY_KIND: &str = r#"echo hidden > .hidden; echo upper > Z; echo lower > a; mkdir directory; ln -s a link
@@ -51,9 +51,8 @@ pub(super) async fn list(scene: &mut Scene, files: &str) -> StepResult {
         path: path.clone(),
     };
     let answer = client.call::<method::ListDirectory>(&params, deadline).await;
-    let listing = match scene.answer(answer)? {
-        Some(listing) => listing,
-        None => return Err(scene.refusal()?.clone().into()),
+    let Some(listing) = scene.answer(answer)? else {
+        return Err(scene.refusal()?.clone().into());
     };
     scene.notes.file = Some(path);
     scene.notes.value = serde_json::to_value(listing).ok();

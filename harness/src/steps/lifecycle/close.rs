@@ -97,15 +97,15 @@ async fn file_in(scene: &mut Scene, place: &str) -> StepResult {
         .and_then(hard_to_remove)
         .ok_or_else(|| unknown(place, "where a file is"))?;
     let second = scene.own.pop();
-    let made = async {
+    let preparing = async {
         let top = scene.new_path("held").await?;
         let word = shell::word(top.as_bytes());
         scene.notes.mark = Some(top);
         scene.prepare(format!("top={word}; {make}")).await.map(|_| ())
     };
-    let made = made.await;
+    let prepared = preparing.await;
     scene.own.extend(second);
-    made
+    prepared
 }
 
 async fn file_behind_link(scene: &mut Scene) -> StepResult {
