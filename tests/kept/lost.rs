@@ -49,6 +49,17 @@ fn of_the_resident(kept: &Kept) -> Vec<u32> {
     })
 }
 
+/// Kills everything that runs the program of a sandbox's resident, all at once: what notices ends, with its job.
+fn kill_the_resident(kept: &Kept) {
+    let residents = of_the_resident(kept);
+    for stopped in &residents {
+        crate::support::signal(*stopped, "STOP");
+    }
+    for killed in residents {
+        kill(killed);
+    }
+}
+
 fn living(processes: &[u32]) -> Vec<u32> {
     processes.iter().copied().filter(|pid| lives(*pid)).collect()
 }
@@ -74,14 +85,7 @@ fn what_is_removed_is_gone_although_every_process_of_its_resident_was_killed() {
     let kept = Kept::new();
     let jobs = jobs(&kept);
     let work = kept.work("k");
-    // All at once: a supervisor that notices ends its job.
-    let residents = of_the_resident(&kept);
-    for stopped in &residents {
-        crate::support::signal(*stopped, "STOP");
-    }
-    for killed in residents {
-        kill(killed);
-    }
+    kill_the_resident(&kept);
     assert_eq!(living(&jobs), jobs);
     kept.herm(&["rm", "k"]).ok();
     assert_eq!(living(&jobs), Vec::<u32>::new());
@@ -92,13 +96,7 @@ fn what_is_removed_is_gone_although_every_process_of_its_resident_was_killed() {
 fn what_ran_before_is_gone_when_a_key_is_opened_again() {
     let kept = Kept::new();
     let jobs = jobs(&kept);
-    let residents = of_the_resident(&kept);
-    for stopped in &residents {
-        crate::support::signal(*stopped, "STOP");
-    }
-    for killed in residents {
-        kill(killed);
-    }
+    kill_the_resident(&kept);
     let again = kept.herm(&["exec", "--key", "k", "-c", "cat a"]);
     assert_eq!(again.text().trim(), jobs[0].to_string(), "{again:?}");
     assert!(again.complaint().contains("ended from outside"), "{again:?}");
@@ -132,9 +130,7 @@ fn a_terminal_in_the_directory_of_a_lost_sandbox_is_named_and_spared() {
     let kept = Kept::new();
     kept.herm(&["exec", "--key", "k", "-c", "true"]).ok();
     let work = kept.work("k");
-    for killed in of_the_resident(&kept) {
-        kill(killed);
-    }
+    kill_the_resident(&kept);
     // A person's shell: it has a terminal, and none of the sandbox's variables.
     let mut person = std::process::Command::new("script")
         .args(["-qec", "exec sleep 600", "/dev/null"])
