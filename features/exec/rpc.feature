@@ -46,7 +46,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
       | whose name begins as an allowed one's              |
       | whose name is an allowed one's in capital letters  |
 
-  @id:RPC-005 @must @since:0.1 @profile:core @needs:rpc,concurrency @mutant:lends-tools-to-other-commands
+  @id:RPC-005 @must @since:0.1 @profile:core @needs:rpc,concurrency,streams_apart,streams=apart @mutant:lends-tools-to-other-commands
   Scenario: A command that may call nothing cannot call with what another one was given
     Every process that could reach the socket could call the agent's tools (https://github.com/NousResearch/hermes-agent/pull/56255).
     Given an open sandbox
@@ -62,7 +62,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Then the code that called was refused
     And the tool was not called
 
-  @id:RPC-007 @must @since:0.1 @profile:core @needs:rpc @mutant:forgets-how-many-calls-are-allowed
+  @id:RPC-007 @must @since:0.1 @profile:core @needs:rpc,streams_apart,streams=apart @mutant:forgets-how-many-calls-are-allowed
   Scenario: A command calls no more often than it may
     A sandbox that is not trusted may ask its host again and again, so that the host has to set the bound (https://cwe.mitre.org/data/definitions/770.html).
     Given an open sandbox
@@ -78,7 +78,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Then the outcome is exited with code 65
     And the tool was not called
 
-  @id:RPC-009 @must @since:0.1 @profile:core @needs:rpc @mutant:tool-failures-are-replies
+  @id:RPC-009 @must @since:0.1 @profile:core @needs:rpc,streams_apart,streams=apart @mutant:tool-failures-are-replies
   Scenario: A tool that fails is told as such, and not as a reply
     A transport that hands a fault over as a result lets a script go on with it; the two are told apart (https://www.jsonrpc.org/specification#response_object).
     Given an open sandbox
@@ -118,7 +118,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
     When a command calls a tool that repeats 67108864 bytes
     Then the outcome is exited with code 0
 
-  @id:RPC-014 @must @since:0.1 @profile:core @needs:rpc @mutant:forgets-how-much-may-be-said
+  @id:RPC-014 @must @since:0.1 @profile:core @needs:rpc,streams_apart,streams=apart @mutant:forgets-how-much-may-be-said
   Scenario: A reply that is longer than it may be is refused, and not cut
     Output was cut without a word, and what was left was taken for the whole (https://github.com/NousResearch/hermes-agent/issues/86401).
     Given an open sandbox
@@ -147,7 +147,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
       | in a session that has called one before             |
       | in a session that has set the way to tools before   |
 
-  @id:RPC-017 @must @since:0.1 @profile:sessions @needs:rpc,sessions @mutant:sessions-lend-tools
+  @id:RPC-017 @must @since:0.1 @profile:sessions @needs:rpc,sessions,streams_apart,streams=apart @mutant:sessions-lend-tools
   Scenario: What one command of a session may call, the next may not
     Processes went on with what another one had been started for (https://github.com/NousResearch/hermes-agent/pull/40350).
     Given an open sandbox
@@ -155,7 +155,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Then the code that called was refused
     And the tool was not called
 
-  @id:RPC-018 @must @since:0.1 @profile:core @needs:rpc @mutant:whoever-is-late-is-denied @mutant:whoever-is-denied-is-late @mutant:calls-outlive-their-command @mutant:lends-tools-to-other-commands
+  @id:RPC-018 @must @since:0.1 @profile:core @needs:rpc,streams_apart,streams=apart @mutant:whoever-is-late-is-denied @mutant:whoever-is-denied-is-late @mutant:calls-outlive-their-command @mutant:lends-tools-to-other-commands
   Scenario Outline: Code that may not call is told whether it is late, or was never allowed to
     A refusal that says nothing of its reason is tried again for ever; the codes are apart for that (https://man.freebsd.org/cgi/man.cgi?query=sysexits).
     Given an open sandbox
