@@ -6,7 +6,7 @@ use herm_protocol::{
     sandbox::{OpenParams, Opened, SandboxInfo},
 };
 
-use super::local::{LocalBackend, SpoolFull};
+use super::local::LocalBackend;
 use crate::{
     caller::{Caller, Control, Input, Output, Tools},
     config::BackendName,
@@ -26,14 +26,6 @@ impl Backend {
     pub fn name(&self) -> BackendName {
         match self {
             Self::Local(_) => BackendName::Local,
-        }
-    }
-
-    /// The same backend, whose jobs do that when no more of their output can be kept; see [`LocalBackend::with_spool_full`].
-    #[must_use]
-    pub fn with_spool_full(self, spool_full: SpoolFull) -> Self {
-        match self {
-            Self::Local(backend) => Self::Local(backend.with_spool_full(spool_full)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Backend,
-    local::{LocalBackend, Mode},
+    local::{LocalBackend, Mode, SpoolFull},
 };
 use crate::config::{BackendName, Config, ExecMode, Origin};
 
@@ -23,11 +23,11 @@ pub struct NotBuilt {
     pub origin: Origin,
 }
 
-/// The backend that a configuration names, and no other.
+/// The backend that a configuration names, and no other; its jobs do that when no more of their output can be kept.
 ///
 /// # Errors
 /// This build does not have it.
-pub fn open_backend(config: &Config) -> Result<Backend, NotBuilt> {
+pub fn open_backend(config: &Config, spool_full: SpoolFull) -> Result<Backend, NotBuilt> {
     match config.backend() {
         BackendName::Local => {
             let mode = match config.exec_mode() {
@@ -35,7 +35,9 @@ pub fn open_backend(config: &Config) -> Result<Backend, NotBuilt> {
                 ExecMode::Auto | ExecMode::Resident => Mode::Resident,
             };
             let passed = config.local().env_passthrough;
-            Ok(Backend::Local(LocalBackend::passing_on(mode, &passed)))
+            Ok(Backend::Local(LocalBackend::passing_on(
+                mode, spool_full, &passed,
+            )))
         }
         backend => Err(NotBuilt {
             backend,
@@ -71,7 +73,7 @@ mod tests {
     #[test]
     fn a_backend_is_the_one_that_is_asked_for_or_an_error() {
         for backend in BackendName::ALL {
-            match open_backend(&naming(backend)) {
+            match open_backend(&naming(backend), SpoolFull::default()) {
                 Ok(opened) => assert_eq!(opened.name(), backend),
                 Err(error) => {
                     assert!(!AVAILABLE.contains(&backend), "{backend}");

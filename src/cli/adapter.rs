@@ -75,10 +75,9 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if let Err(error) = condition::enter() {
         return fail(Exit::Broken, error);
     }
-    let (mode, streams) = (arguments.mode, arguments.streams);
-    let spool_full = arguments.spool_full;
+    let (mode, streams, spool_full) = (arguments.mode, arguments.streams, arguments.spool_full);
     block_on(async move {
-        let backend = LocalBackend::with_streams(mode, streams).with_spool_full(spool_full);
+        let backend = LocalBackend::with_choices(mode, streams, spool_full);
         let backend = Conditioned::new(backend, LocalWorld::default());
         serve(Arc::new(backend)).await
     })

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use herm::{
-    backend::{Backend, open_backend},
+    backend::{Backend, local::SpoolFull, open_backend},
     config::{Config, Sources},
 };
 
@@ -46,13 +46,14 @@ impl BackendArguments {
                 )));
             }
         };
-        open_backend(&config).map_err(usage)
+        open_backend(&config, SpoolFull::default()).map_err(usage)
     }
 
-    /// The backend that is asked for, and no other, with the configuration that it was made from. This blocks.
-    pub(super) fn open(&self) -> Result<(Backend, Config), Refusal> {
+    /// The backend that is asked for, and no other, with the configuration that it was made from; its jobs do that when no
+    /// more of their output can be kept. This blocks.
+    pub(super) fn open(&self, spool_full: SpoolFull) -> Result<(Backend, Config), Refusal> {
         let config = self.config()?;
-        let backend = open_backend(&config).map_err(usage)?;
+        let backend = open_backend(&config, spool_full).map_err(usage)?;
         Ok((backend, config))
     }
 }

@@ -3,6 +3,7 @@
 use std::{env, fs, path::Path, process::ExitCode};
 
 use clap::Args;
+use herm::backend::local::SpoolFull;
 use herm_harness::{
     runner::{RunOptions, preflight},
     stop::Stop,
@@ -125,7 +126,7 @@ fn leftovers() -> Finding {
 fn configuration() -> Finding {
     let what = "the configuration";
     let next_step = "herm config check tells more";
-    match BackendArguments::default().open() {
+    match BackendArguments::default().open(SpoolFull::default()) {
         Ok((backend, config)) => {
             let (name, origin) = (backend.name(), config.backend_origin());
             Finding::good(format!("herm exec runs commands on: {name} ({origin})"))

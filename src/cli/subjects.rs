@@ -60,8 +60,8 @@ const BUILT_IN: [BuiltIn; 4] = [
 /// What is tested.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SubjectArguments {
-    /// What to test: local, local-native, local-merged, local-drop-oldest, or the path of a manifest; may be given several times [default: the
-    /// first two]
+    /// What to test: local, local-native, local-merged, local-drop-oldest, or the path of a manifest; may be given several
+    /// times [default: the first two]
     #[arg(long = "subject", value_name = "NAME|FILE")]
     subjects: Vec<String>,
     /// Test the adapter that this command line starts, without a manifest; it ends the options

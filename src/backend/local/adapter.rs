@@ -79,33 +79,24 @@ impl LocalBackend {
     /// another. It looks once for the shell and at this process's variables.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        Self::make(mode, Streams::Apart, &[])
+        Self::make(mode, Streams::default(), SpoolFull::default(), &[])
     }
 
-    /// As [`LocalBackend::new`], with the output of its commands on one stream or on two. Native mode keeps them apart
-    /// whatever is asked.
+    /// As [`LocalBackend::new`], with the output of its commands on one stream or on two, and with jobs that do that when no
+    /// more of their output can be kept. Native mode keeps the streams apart whatever is asked, and has no jobs.
     #[must_use]
-    pub fn with_streams(mode: Mode, streams: Streams) -> Self {
-        Self::make(mode, streams, &[])
+    pub fn with_choices(mode: Mode, streams: Streams, spool_full: SpoolFull) -> Self {
+        Self::make(mode, streams, spool_full, &[])
     }
 
-    /// As [`Self::new`]; commands also see the variables of this process that have these names.
+    /// As [`Self::with_choices`] with streams that are apart; commands also see the variables of this process that have
+    /// these names.
     #[must_use]
-    pub fn passing_on(mode: Mode, variables: &[String]) -> Self {
-        Self::make(mode, Streams::Apart, variables)
+    pub fn passing_on(mode: Mode, spool_full: SpoolFull, variables: &[String]) -> Self {
+        Self::make(mode, Streams::default(), spool_full, variables)
     }
 
-    /// The same backend, whose jobs do that when no more of their output can be kept. To be said before the backend is
-    /// shared: once there are clones of it, nothing changes any more. Native mode has no jobs.
-    #[must_use]
-    pub fn with_spool_full(mut self, spool_full: SpoolFull) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.ground.spool_full = spool_full;
-        }
-        self
-    }
-
-    fn make(mode: Mode, streams: Streams, variables: &[String]) -> Self {
+    fn make(mode: Mode, streams: Streams, spool_full: SpoolFull, variables: &[String]) -> Self {
         let environment = environment::base(std::env::vars_os(), variables);
         let search = environment.get("PATH".as_ref() as &std::ffi::OsStr);
         let shell = search.and_then(|search| Shell::find(search));
@@ -123,7 +114,7 @@ impl LocalBackend {
                 guard: Arc::default(),
                 umask: environment::umask(),
                 streams,
-                spool_full: SpoolFull::default(),
+                spool_full,
                 memory: Memory::find(),
             },
             place: Mutex::new(Place {

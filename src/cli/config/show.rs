@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use herm::config::{Config, Kind, Origin, Resolved, SETTINGS, Setting, Sources, Value, find_or_tell};
+use herm::{
+    backend::local::SpoolFull,
+    config::{Config, Kind, Origin, Resolved, SETTINGS, Setting, Sources, Value, find_or_tell},
+};
 use herm_harness::tell::tell;
 use serde_json::{Value as Json, json};
 
@@ -77,7 +80,7 @@ pub(super) fn check(sources: &Sources) -> Result<ExitCode, Refusal> {
         "{} {there}\ncommands run on: {backend} ({origin})",
         file.display()
     ));
-    herm::backend::open_backend(&config).map_err(usage)?;
+    herm::backend::open_backend(&config, SpoolFull::default()).map_err(usage)?;
     Ok(printed)
 }
 

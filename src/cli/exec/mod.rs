@@ -75,9 +75,9 @@ struct Place {
 impl Place {
     fn of(arguments: &Arguments) -> Result<Self, Refusal> {
         let programs = Programs::new(&arguments.rpc).map_err(usage)?;
-        let (backend, config) = arguments.backend.open()?;
+        let (backend, config) = arguments.backend.open(arguments.spool_full)?;
         Ok(Self {
-            backend: backend.with_spool_full(arguments.spool_full),
+            backend,
             config,
             programs,
         })
