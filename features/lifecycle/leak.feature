@@ -98,12 +98,5 @@ Feature: LEAK: nothing is left, and nothing of others is touched
     Hundreds of processes that had ended were never waited for (https://github.com/NousResearch/hermes-agent/issues/111577); whatever is lost a little with each command
     is gone in a long conversation.
     Given an open sandbox
-    When 50 commands that print their own number one after the other have ended
-    And 50 commands that print their own number one after the other have ended
-    And 50 commands that print their own number one after the other have ended
-    And 50 commands that print their own number one after the other have ended
-    And 50 commands that print their own number one after the other have ended
-    And 50 commands that print their own number one after the other have ended
-    And 50 commands that print their own number one after the other have ended
-    And 50 commands that print their own number one after the other have ended
+    When 400 commands that print their own number one after the other have ended
     Then each has received its own number and nothing else

@@ -7,11 +7,12 @@ use cucumber::step::Context;
 use futures::{FutureExt as _, future::LocalBoxFuture};
 
 use crate::{
-    scene::{Failure, Scene, Worker},
+    scene::{Failure, Scene, StepLimit, Worker},
     step::StepTable,
 };
 
-/// How long any step may take, before scaling. Calls have shorter deadlines of their own.
+/// How long any step may take, before scaling, or the next of many things that it does. Calls have shorter deadlines of their
+/// own.
 const LIMIT: Duration = Duration::from_mins(1);
 
 static TABLE: LazyLock<StepTable> = LazyLock::new(StepTable::new);
@@ -40,10 +41,12 @@ async fn carry_out(scene: &mut Scene, context: &Context) -> Result<(), Failure> 
     let (handler, arguments) = TABLE
         .find(context.step.ty, &context.step.value)
         .map_err(Failure::suite)?;
-    let work = tokio::time::timeout(limit, handler(scene, arguments));
+    let step_limit = StepLimit::new(limit);
+    scene.step_limit = Some(step_limit.clone());
     tokio::select! {
         biased;
         () = stop.stopped() => Err(Failure::interrupted()),
-        outcome = work => outcome.unwrap_or_else(|_| Err(Failure::deadline(limit))),
+        outcome = handler(scene, arguments) => outcome,
+        () = step_limit.passed() => Err(Failure::deadline(limit)),
     }
 }

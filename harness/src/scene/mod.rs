@@ -12,6 +12,7 @@ mod others;
 mod room;
 pub mod shell;
 mod stay;
+mod step_limit;
 pub(crate) mod tools;
 mod worker;
 
@@ -41,6 +42,7 @@ pub use failure::Failure;
 pub use host::processes_with;
 pub(crate) use ledger::Ledger;
 pub(crate) use stay::Stay;
+pub(crate) use step_limit::StepLimit;
 pub use worker::{CANARY, Sandbox, Worker, Workshop};
 
 use crate::{step::StepResult, steps::Expected};
@@ -72,6 +74,8 @@ pub struct Scene {
     pub(crate) held: condition::Held,
     /// The adapter in a room of its own, where the scenario has one.
     pub(crate) stay: Option<Stay>,
+    /// How long the step that is carried out may take.
+    pub(crate) step_limit: Option<StepLimit>,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
 }
