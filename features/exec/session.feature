@@ -179,7 +179,7 @@ Feature: SESSION: what a shell knows is carried from command to command
   @id:SESSION-017 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell,env @fresh @mutant:variables-of-sandboxes-come-back
   Scenario: A variable of the sandbox that a command has taken away stays away in its session
     Unsetting a variable takes it out of the environment, wherever it was from (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html).
-    Given a sandbox opened with the variable "HERM_EXPORTED" set to "of its sandbox"
+    Given a sandbox opened with the variable "PROBE_EXPORTED" set to "of its sandbox"
     And a session in which a command has found a variable of its sandbox
     When a command of the session takes away the variable
     And a command of the session looks for the variable

@@ -144,7 +144,7 @@ pub(crate) async fn run_with_nul(scene: &mut Scene, part: &str) -> StepResult {
             let argv = ["sh", "-c", &mark, "a\0b"].map(ByteString::from);
             params.command = Command::Argv(argv.into());
         }
-        "a variable" => params.env = vec![Variable::new("HERM_NUL", "a\0b")],
+        "a variable" => params.env = vec![Variable::new("PROBE_NUL", "a\0b")],
         "its directory" => params.cwd = Some("/\0tmp".into()),
         other => return Err(Failure::suite(format!("{other:?} is no part of a command"))),
     }

@@ -106,7 +106,7 @@ pub(crate) async fn run_with_too_much(scene: &mut Scene, what: &str) -> StepResu
         }
         "a variable of 3 MiB" => {
             let mut params = scene.command(mark).await?;
-            params.env = vec![Variable::new("HERM_LONG", long(3 * MIB))];
+            params.env = vec![Variable::new("PROBE_LONG", long(3 * MIB))];
             scene.run(&params).await
         }
         other => Err(unknown(other, "too much for a machine")),

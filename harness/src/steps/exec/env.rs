@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A variable of the suite's own.
-const NAME: &str = "HERM_VALUE";
+const NAME: &str = "PROBE_VALUE";
 
 pub(super) fn register(steps: &mut StepList) {
     steps

@@ -25,7 +25,7 @@ const VALUES: &[(&str, &str)] = &[
     ("has a backslash at its end", "C:\\directory\\"),
     ("has escapes in it", "a\\nb\\tc\\\\d\\x41\\u0041"),
     ("has signs of a format in it", "100% %s %d %%"),
-    ("is a variable in braces", "${HERM_LIKE_0} ${NOT:-set} %HOME%"),
+    ("is a variable in braces", "${PROBE_LIKE_0} ${NOT:-set} %HOME%"),
     ("begins with a tilde", "~/directory:~"),
     ("is a star", "*"),
     ("ends with a carriage return and a line feed", "end\r\n"),
@@ -34,7 +34,7 @@ const VALUES: &[(&str, &str)] = &[
     ("begins with an equals sign", "=b=\"c\""),
     (
         "has a line in it that names another",
-        "one\nHERM_LIKE_0=two\nthree",
+        "one\nPROBE_LIKE_0=two\nthree",
     ),
     ("is a number with noughts before it", "007"),
     ("is a word for nothing", "null"),
@@ -43,7 +43,7 @@ const VALUES: &[(&str, &str)] = &[
 
 /// The name of one of the variables.
 fn name(number: usize) -> String {
-    format!("HERM_LIKE_{number}")
+    format!("PROBE_LIKE_{number}")
 }
 
 fn variables() -> Vec<Variable> {

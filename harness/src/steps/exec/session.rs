@@ -18,10 +18,10 @@ use crate::{
 };
 
 /// The variable whose value is carried byte for byte.
-const VALUE: &str = "HERM_EXPORTED";
+const VALUE: &str = "PROBE_EXPORTED";
 
 /// The variable of a session that carries something.
-pub(super) const KEPT: &str = "HERM_KEPT";
+pub(super) const KEPT: &str = "PROBE_KEPT";
 
 /// The longest name of a session, in bytes.
 const LONGEST: usize = 256;
@@ -30,7 +30,7 @@ const LONGEST: usize = 256;
 const NAMED: &str = "named with ";
 
 /// Says where a command is and what it has of the session. A command before it that fails must not matter.
-const LOOK: &str = "false; printf '%s\\n' \"${HERM_KEPT-none}\"; pwd -P";
+const LOOK: &str = "false; printf '%s\\n' \"${PROBE_KEPT-none}\"; pwd -P";
 
 pub(super) fn register(steps: &mut StepList) {
     steps
@@ -201,9 +201,9 @@ fn hostile(what: &str) -> Option<&'static str> {
         "loses its search path" => "PATH=; true",
         "splits words at slashes" => "IFS=/; set -f; set -C",
         "has a variable of 1 MiB" => {
-            "HERM_BIG=x; i=0; while [ $i -lt 20 ]; do HERM_BIG=$HERM_BIG$HERM_BIG; i=$((i+1)); done; export HERM_BIG"
+            "PROBE_BIG=x; i=0; while [ $i -lt 20 ]; do PROBE_BIG=$PROBE_BIG$PROBE_BIG; i=$((i+1)); done; export PROBE_BIG"
         }
-        "has constants" => "readonly HERM_KEPT; readonly HERM_CONSTANT=1; export HERM_CONSTANT",
+        "has constants" => "readonly PROBE_KEPT; readonly HERM_CONSTANT=1; export HERM_CONSTANT",
         "names a function cd" => {
             "cd() { echo taken; }; pwd() { echo taken; }; printf() { echo taken; }; cd /; unset -f pwd printf"
         }

@@ -170,12 +170,12 @@ async fn prepare(
             scene
                 .prepare(format!("mkdir -p {}", shell::word(path.as_bytes())))
                 .await?;
-            let tell = "basename \"$(pwd -P)\"; echo \"$HERM_OWN\"; sleep 0.1";
+            let tell = "basename \"$(pwd -P)\"; echo \"$PROBE_OWN\"; sleep 0.1";
             let sandbox = scene.sandbox().await?.id;
             let text = format!("{tell}; {tell}; {tell}");
             let mut params = scene.command_in(&sandbox, Command::Shell(ByteString::from(text)));
             params.cwd = Some(path);
-            params.env = vec![Variable::new("HERM_OWN", name.as_str())];
+            params.env = vec![Variable::new("PROBE_OWN", name.as_str())];
             Ok((params, Expected::output(format!("{name}\n{name}\n").repeat(3))))
         }
         other => Err(unknown(other, "done by several commands")),

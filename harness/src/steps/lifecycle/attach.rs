@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The variable that a later caller asks for, and its value before and after.
-const VARIABLE: (&str, &str, &str) = ("HERM_CALLER", "first", "second");
+const VARIABLE: (&str, &str, &str) = ("PROBE_CALLER", "first", "second");
 
 /// When a job has left its mark that would leave one a second after its deadline of a second.
 const MARKED_BY: Duration = Duration::from_millis(2300);

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A variable of the job's.
-const VARIABLE: (&str, &str) = ("HERM_GIVEN", " its  \"value\"\n$HOME");
+const VARIABLE: (&str, &str) = ("PROBE_GIVEN", " its  \"value\"\n$HOME");
 
 /// Arguments that tell themselves apart from what a shell would make of them.
 const ARGUMENTS: [&str; 4] = ["two  words", "", "$HOME", "it's"];
