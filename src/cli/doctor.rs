@@ -23,6 +23,8 @@ use super::{
 
 /// Look for what is missing on this machine, for herm and for subjects.
 ///
+/// Temporary files of killed runs are told, and hinder nobody.
+///
 /// Exit codes: 0 nothing is missing, 1 something is.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -33,14 +35,25 @@ pub(super) struct Arguments {
 /// One thing that was looked at.
 struct Finding {
     what: String,
-    /// The problem, and the step that mends it.
+    weight: Weight,
+    /// What is wrong, and the step that mends it: nothing where all is well.
     problem: Option<(String, String)>,
+}
+
+/// How much a problem hinders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    /// Something that is needed is not there.
+    Missing,
+    /// Everything works all the same.
+    Note,
 }
 
 impl Finding {
     fn good(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
+            weight: Weight::Note,
             problem: None,
         }
     }
@@ -48,7 +61,15 @@ impl Finding {
     fn bad(what: impl Into<String>, problem: impl Into<String>, fix: impl Into<String>) -> Self {
         Self {
             what: what.into(),
+            weight: Weight::Missing,
             problem: Some((problem.into(), fix.into())),
+        }
+    }
+
+    fn note(what: impl Into<String>, problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            weight: Weight::Note,
+            ..Self::bad(what, problem, fix)
         }
     }
 }
@@ -83,10 +104,16 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 fn report(findings: &[Finding]) -> ExitCode {
     let line = |finding: &Finding| match &finding.problem {
         None => format!("ok       {}", finding.what),
-        Some((problem, fix)) => format!("missing  {}: {problem}\n         fix: {fix}", finding.what),
+        Some((problem, fix)) => {
+            let word = match finding.weight {
+                Weight::Missing => "missing",
+                Weight::Note => "note",
+            };
+            format!("{word:<7}  {}: {problem}\n         fix: {fix}", finding.what)
+        }
     };
     print(&findings.iter().map(line).collect::<Vec<_>>().join("\n"));
-    let exit = if findings.iter().all(|finding| finding.problem.is_none()) {
+    let exit = if findings.iter().all(|finding| finding.weight == Weight::Note) {
         Exit::Conformant
     } else {
         Exit::NotConformant
@@ -111,7 +138,7 @@ fn leftovers() -> Finding {
     let runs = herm_harness::watch::leftovers();
     match runs.as_slice() {
         [] => Finding::good("no run has left anything behind"),
-        runs => Finding::bad(
+        runs => Finding::note(
             "clean slate",
             format!("{} killed runs have left temporary files", runs.len()),
             runs.iter()
