@@ -82,7 +82,7 @@ Feature: PROTO: both sides understand each other, now and later
     Then the backend has ended by itself
     And the beat has stopped
 
-  @id:PROTO-010 @must @since:0.1 @profile:core @alone @mutant:ids-are-floating-point @mutant:ids-are-numbers
+  @id:PROTO-010 @must @since:0.1 @profile:core @alone @mutant:ids-are-floating-point @mutant:ids-are-numbers @mutant:takes-falsy-ids-for-none @mutant:ids-have-no-sign @mutant:mixes-up-ids-of-two-types
   Scenario Outline: A request is answered under the very id that it has
     An answer has the value of the request's id, which may be text, or a number of any size (https://www.jsonrpc.org/specification#response_object).
     Given an open sandbox
@@ -92,7 +92,11 @@ Feature: PROTO: both sides understand each other, now and later
     Examples:
       | a request                             |
       | a request with a long number for its id |
+      | a request with a negative number for its id |
+      | a request with zero for its id        |
       | a request with a word for its id      |
+      | a request with an empty word for its id |
+      | a request with a word for its id, and one with that number |
 
   @id:PROTO-011 @must @since:0.1 @profile:core @alone @mutant:halves-escaped-characters @mutant:reads-only-dense-messages
   Scenario Outline: A request means the same in whatever way its JSON is written

@@ -1,7 +1,7 @@
 Feature: EXIT: how a command ended is told as it was
   The exit code is the command's own. What is not known is never a number.
 
-  @id:EXIT-001 @must @since:0.1 @profile:core @mutant:success-for-all @mutant:cuts-exit-codes-to-seven-bits
+  @id:EXIT-001 @must @since:0.1 @profile:core @mutant:success-for-all @mutant:cuts-exit-codes-to-seven-bits @mutant:reads-codes-as-signals
   Scenario Outline: The exit code of a command is told unchanged
     A workload that ended with 13 was reported as 0 (https://github.com/moby/moby/issues/35497).
     Given an open sandbox
@@ -18,7 +18,10 @@ Feature: EXIT: how a command ended is told as it was
       | 126  |
       | 127  |
       | 128  |
+      | 130  |
       | 137  |
+      | 143  |
+      | 254  |
       | 255  |
 
   @id:EXIT-002 @must @since:0.1 @profile:core @mutant:reads-124-as-a-deadline
@@ -28,7 +31,7 @@ Feature: EXIT: how a command ended is told as it was
     When a command exits with code 124
     Then the outcome is exited with code 124
 
-  @id:EXIT-003 @must @since:0.1 @profile:core @mutant:signals-as-exit-codes
+  @id:EXIT-003 @must @since:0.1 @profile:core @mutant:signals-as-exit-codes @mutant:takes-the-core-for-the-signal @mutant:knows-thirty-one-signals
   Scenario Outline: A command that a signal ended is told with the signal
     The kill of a tool's shell was recorded as success (https://github.com/vm0-ai/vm0/issues/33855).
     Given an open sandbox
@@ -40,6 +43,8 @@ Feature: EXIT: how a command ended is told as it was
       | 9      |
       | 15     |
       | 6      |
+      | 11     |
+      | 40     |
 
   @id:EXIT-004 @must @since:0.1 @profile:core @mutant:minus-one-for-an-unknown-command
   Scenario: A command that the shell does not find exits with 127 and says so

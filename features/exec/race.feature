@@ -57,13 +57,26 @@ Feature: RACE: what happens at the same time stays apart
     And standard output is exactly "begun\nended\n"
     And the mark is not there
 
-  @id:RACE-009 @must @since:0.1 @profile:core @mutant:goes-on-counting-under-an-old-name
-  Scenario: The name of a command that has ended can be used again
+  @id:RACE-009 @must @since:0.1 @profile:core @mutant:goes-on-counting-under-an-old-name @mutant:keeps-the-names-of-the-refused @mutant:deadlines-outlive-their-commands @mutant:keeps-late-cancels-for-the-next
+  Scenario Outline: The name of a command that is over can be used again, and means the new one
     Late results that are told by name show up in another call unless the name begins anew (https://github.com/NousResearch/hermes-agent/issues/65298).
     Given an open sandbox
-    When a command uses the name of one that has ended
+    When a command uses the name of one that <is over>
     Then standard output is exactly "second\n"
     And the total of standard output is 7 bytes
+
+    Examples:
+      | is over     |
+      | has ended   |
+      | was refused |
+    @needs:timeout
+    Examples:
+      | is over                               |
+      | has ended long before its deadline    |
+    @needs:cancel
+    Examples:
+      | is over                               |
+      | was cancelled when it had ended       |
 
   @id:RACE-010 @must @since:0.1 @profile:core @needs:concurrency @mutant:names-commands-like-files
   Scenario: Commands at the same time whose names hardly differ are told apart

@@ -137,7 +137,7 @@ Feature: SHELL: the shell reads a command's text as it was written
     Then the outcome is exited with code 0
     And standard output is empty
 
-  @id:SHELL-016 @must @since:0.1 @profile:core @mutant:unquotes-text-once
+  @id:SHELL-016 @must @since:0.1 @profile:core @mutant:unquotes-text-once @mutant:empties-lines-of-blanks
   Scenario: A file made by a here-document holds just the lines that were written
     A here-document swallowed the wrapper's own words, which were found in the user's file (https://github.com/NousResearch/hermes-agent/issues/3587).
     Given an open sandbox

@@ -46,9 +46,12 @@ pub(super) fn register(steps: &mut StepList) {
         })
         .when("a command uses {words}", |scene, arguments| {
             Box::pin(async move {
-                match arguments.words(0)? {
+                let what = arguments.words(0)?;
+                if let Some(fate) = what.strip_prefix("the name of one that ") {
+                    return race::run_under_old_name(scene, fate).await;
+                }
+                match what {
                     "what only Bash has" => cap::use_bash(scene).await,
-                    "the name of one that has ended" => race::run_under_old_name(scene).await,
                     "more memory than there is" => exit::exhaust_memory(scene).await,
                     "a helper of its shell for its output" => stream::use_helper(scene).await,
                     "variables that look like lines of a file" => like_lines::give_command(scene).await,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use herm_protocol::{
     ByteString,
     client::{CallError, ExecRecord, Fault, Stopped},
-    exec::{Command, Stream},
+    exec::{Command, Outcome, RunParams, Stream},
     hexadecimal,
     initialize::InitializeParams,
     message::Message,
@@ -152,7 +152,11 @@ async fn send_bad_line(scene: &mut Scene, what: &str) -> StepResult {
         "a request with a long number for its id" => {
             return ask_as(scene, 9_007_199_254_740_993_u64.into()).await;
         }
+        "a request with a negative number for its id" => return ask_as(scene, (-77).into()).await,
+        "a request with zero for its id" => return ask_as(scene, 0.into()).await,
         "a request with a word for its id" => return ask_as(scene, "07".into()).await,
+        "a request with an empty word for its id" => return ask_as(scene, "".into()).await,
+        "a request with a word for its id, and one with that number" => return ask_as_both(scene).await,
         spelling if let Some(spelling) = spelling.strip_prefix("a request that ") => {
             return spelling::run(scene, spelling).await;
         }
@@ -168,11 +172,46 @@ async fn send_bad_line(scene: &mut Scene, what: &str) -> StepResult {
 
 /// Runs a command by a request with this id; an answer counts only under the very same.
 async fn ask_as(scene: &mut Scene, id: Value) -> StepResult {
-    let params = scene.command("true").await?;
+    let (params, wire) = request_for(scene, "true").await?;
     let patience = scene.patience();
-    let wire = serde_json::to_value(&params).map_err(|error| Failure::suite(error.to_string()))?;
     let client = scene.client().await?;
     let answer = client.call_as(&id, method::Run::NAME, &wire, patience).await;
+    keep_answer_to(scene, params, &id, answer)
+}
+
+/// Runs a command under a word, while one runs under the number that looks like it and is asked for before.
+async fn ask_as_both(scene: &mut Scene) -> StepResult {
+    let (number, word) = (Value::from(u32::MAX), Value::from(u32::MAX.to_string()));
+    let (_, slow) = request_for(scene, "sleep 1; exit 3").await?;
+    let (params, quick) = request_for(scene, "true").await?;
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let (slow, quick) = tokio::join!(
+        client.call_as(&number, method::Run::NAME, &slow, patience),
+        client.call_as(&word, method::Run::NAME, &quick, patience),
+    );
+    keep_answer_to(scene, params.clone(), &number, slow)?;
+    let seen = scene.result()?.outcome.clone();
+    if seen != (Outcome::Exited { code: 3 }) {
+        let expected = format!("the command that was asked for under {number} to exit with code 3");
+        return Err(Failure::failed(expected, seen.to_string()));
+    }
+    keep_answer_to(scene, params, &word, quick)
+}
+
+async fn request_for(scene: &mut Scene, text: &str) -> Result<(RunParams, Value), Failure> {
+    let params = scene.command(text).await?;
+    let wire = serde_json::to_value(&params).map_err(|error| Failure::suite(error.to_string()))?;
+    Ok((params, wire))
+}
+
+/// An answer counts only under the very id of its request.
+fn keep_answer_to(
+    scene: &mut Scene,
+    params: RunParams,
+    id: &Value,
+    answer: Result<Value, CallError>,
+) -> StepResult {
     let told =
         match answer {
             Err(CallError::Fault(Fault::AnsweredUnasked { id: other })) => {

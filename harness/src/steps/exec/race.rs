@@ -6,8 +6,8 @@ use futures::future::{join, join_all};
 use herm_protocol::{
     ErrorKind,
     client::{CallError, Client, Fault},
-    exec::{Command, Outcome, RunParams},
-    method,
+    exec::{CancelParams, Command, Outcome, RunParams},
+    method::{self, Method as _},
     sandbox::{CloseHow, CloseParams, OpenParams, Opened},
 };
 
@@ -17,7 +17,7 @@ use super::together::{Expected, await_all};
 use crate::{
     scene::{Failure, Sandbox, Scene},
     step::{StepList, StepResult},
-    steps::general::new_mark,
+    steps::{composed::unknown, general::new_mark},
 };
 
 /// The file that each sandbox has under the same name.
@@ -259,12 +259,53 @@ pub(crate) async fn run_under_used_name(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
-/// Runs a command under the name of one that has ended.
-pub(crate) async fn run_under_old_name(scene: &mut Scene) -> StepResult {
-    let first = scene.command("echo first; echo first >&2").await?;
-    scene.run(&first).await?;
-    scene.result().map_err(Failure::while_preparing)?;
-    let mut second = scene.command("echo second").await?;
+/// Runs a command under the name of one that is over, for longer than what was meant for that one may still take.
+pub(crate) async fn run_under_old_name(scene: &mut Scene, fate: &str) -> StepResult {
+    const DEADLINE: Duration = Duration::from_secs(2);
+    let mut first = scene.command("echo first; echo first >&2").await?;
+    let mut lasts = Duration::ZERO;
+    match fate {
+        "has ended" => run_whole(scene, &first).await?,
+        "was refused" => refuse(scene, &first).await?,
+        "has ended long before its deadline" => {
+            first.timeout_ms = Some(DEADLINE.as_millis().try_into().unwrap_or(u64::MAX));
+            run_whole(scene, &first).await?;
+            lasts = DEADLINE + Duration::from_secs(1);
+        }
+        "was cancelled when it had ended" => {
+            run_whole(scene, &first).await?;
+            let params = CancelParams {
+                exec: first.exec.clone(),
+            };
+            let patience = scene.patience();
+            let client = scene.client().await?;
+            let late = client.call::<method::Cancel>(&params, patience).await;
+            scene.answer(late).map_err(Failure::while_preparing)?;
+        }
+        other => return Err(unknown(other, "the fate of a command")),
+    }
+    let text = format!("sleep {}; echo second", lasts.as_secs());
+    let mut second = scene.command(text).await?;
     second.exec.clone_from(&first.exec);
     scene.run(&second).await
+}
+
+async fn run_whole(scene: &mut Scene, params: &RunParams) -> StepResult {
+    scene.run(params).await?;
+    scene.result().map_err(Failure::while_preparing)?;
+    Ok(())
+}
+
+/// Asks for a command by a request that no backend can take: without what is to be run.
+async fn refuse(scene: &mut Scene, params: &RunParams) -> StepResult {
+    let mut wire = serde_json::to_value(params).map_err(|error| Failure::suite(error.to_string()))?;
+    if let Some(wire) = wire.as_object_mut() {
+        wire.remove("command");
+    }
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let answer = client.call_raw(method::Run::NAME, &wire, patience).await;
+    scene.answer(answer)?;
+    scene.refusal().map_err(Failure::while_preparing)?;
+    Ok(())
 }

@@ -15,6 +15,7 @@ pub(super) const LINES: &str = "\
 plain
   between blanks  \n\
 \tbehind a tab
+   \n\t\n\
 'single' \"double\" `backticks` $HOME ${HOME} $(id) $? !!
 
 one \\ two \\\\ four \\\\\\\\ \\n \\t \\' end of line \\
