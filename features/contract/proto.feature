@@ -98,7 +98,7 @@ Feature: PROTO: both sides understand each other, now and later
       | a request with an empty word for its id |
       | a request with a word for its id, and one with that number |
 
-  @id:PROTO-011 @must @since:0.1 @profile:core @alone @mutant:halves-escaped-characters @mutant:reads-only-dense-messages
+  @id:PROTO-011 @must @since:0.1 @profile:core @alone @mutant:halves-escaped-characters @mutant:reads-only-dense-messages @mutant:knows-fields-as-they-are-spelt
   Scenario Outline: A request means the same in whatever way its JSON is written
     Many writers escape all that is not ASCII, and a character beyond 16 bits becomes two halves
     (https://www.rfc-editor.org/rfc/rfc8259#section-7); blanks and the order of the fields are theirs, too.
@@ -110,6 +110,7 @@ Feature: PROTO: both sides understand each other, now and later
       | a request                                |
       | a request that escapes what is not ASCII |
       | a request that escapes its slashes       |
+      | a request that escapes letters of its fields' names |
       | a request that has blanks between its parts |
       | a request that begins with its parameters |
 

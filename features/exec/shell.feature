@@ -198,3 +198,16 @@ Feature: SHELL: the shell reads a command's text as it was written
     Given an open sandbox
     When a command names the files that it holds open
     Then it is given no open files but its input and its outputs
+
+  @id:SHELL-024 @must @since:0.1 @profile:core @mutant:takes-indentation-away @mutant:trims-texts
+  Scenario Outline: Blanks in a text stay where they are
+    A drawing that was written by a here-document lost all of its indentation, since every line of a text was trimmed (https://github.com/vercel-labs/just-bash/pull/52).
+    Given an open sandbox
+    When a command whose text <has blanks> is run
+    Then the outcome is exited with code 0
+    And standard output is what that text asks for
+
+    Examples:
+      | has blanks                           |
+      | has all of its lines indented        |
+      | ends with a blank that is escaped    |

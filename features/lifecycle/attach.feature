@@ -61,18 +61,21 @@ Feature: ATTACH: the same key finds the same sandbox
     When 8 callers open one key at once
     Then all callers share one sandbox
 
-  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:keys-in-small-letters
+  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:keys-in-small-letters @mutant:trims-keys @mutant:keys-with-short-names @mutant:keys-in-composed-letters
   Scenario Outline: A key that hardly differs finds another sandbox
     Two homes of the same name matched each other's container and shared what was in it (https://github.com/NousResearch/hermes-agent/pull/79832).
-    Given a sandbox under a key
+    Given a sandbox under <a key>
     And a file in the first one's working directory
     When another caller opens a key that differs from it in <something> only
     Then it is another sandbox
 
     Examples:
-      | something             |
-      | a sign                |
-      | the case of a letter  |
+      | a key                | something                |
+      | a key                | a sign                   |
+      | a key                | the case of a letter     |
+      | a key                | a blank behind it        |
+      | a long key           | its last sign            |
+      | a key with an accent | how an accent is written |
 
   @id:ATTACH-009 @must @since:0.1 @profile:persistent @needs:attach,survive_client @alone @fresh @mutant:ends-what-runs-when-killed @mutant:finds-again-as-new @mutant:keys-of-one-process
   Scenario: A command goes on when its caller is killed, and its sandbox is found again

@@ -35,6 +35,7 @@ pub(super) async fn run(scene: &mut Scene, how: &str) -> StepResult {
     let spelling: Spelling = match how {
         "escapes what is not ASCII" => in_ascii,
         "escapes its slashes" => |line| line.replace('/', r"\/"),
+        "escapes letters of its fields' names" => with_escaped_names,
         "has blanks between its parts" => with_blanks,
         "has carriage returns between its parts" => with_carriage_returns,
         held if held.starts_with("holds ") => |line| line.to_owned(),
@@ -79,6 +80,16 @@ fn in_ascii(line: &str) -> String {
         }
     }
     ascii
+}
+
+/// The names of the fields that every request has and those of a command's, with an escape for a letter that needs none.
+fn with_escaped_names(line: &str) -> String {
+    ["method", "params", "sandbox", "command", "shell"]
+        .iter()
+        .fold(line.to_owned(), |line, name| {
+            let escaped = format!("\"\\u{:04x}{}\":", u32::from(name.as_bytes()[0]), &name[1..]);
+            line.replace(&format!("\"{name}\":"), &escaped)
+        })
 }
 
 /// Blanks and tabs around all that is not text.

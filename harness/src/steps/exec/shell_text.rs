@@ -142,6 +142,16 @@ pub(super) const TEXTS: &[Text] = &[
         output: "",
     },
     Text {
+        words: "has all of its lines indented",
+        script: "    printf '%s\\n' 'one\n      two\n    three'\n    printf 'last\\n'\n",
+        output: "one\n      two\n    three\nlast\n",
+    },
+    Text {
+        words: "ends with a blank that is escaped",
+        script: "printf '%s|' one two\\ ",
+        output: "one|two |",
+    },
+    Text {
         words: "is a program of many lines",
         script: include_str!("shell_program.sh"),
         output: "one\n<two>\n<lines>\ntotal 2\n",

@@ -27,15 +27,33 @@ const VARIABLE: (&str, &str, &str) = ("PROBE_CALLER", "first", "second");
 /// When a job has left its mark that would leave one a second after its deadline of a second.
 const MARKED_BY: Duration = Duration::from_millis(2300);
 
-/// What another caller does whose key is not the scenario's, and much like it.
-const DIFFERS_IN_A_SIGN: &str = "opens a key that differs from it in a sign only";
+/// How many letters stand before the last sign of a long key: more than most systems keep of a name.
+const LONG: usize = 200;
 
-/// As [`DIFFERS_IN_A_SIGN`].
-const DIFFERS_IN_CASE: &str = "opens a key that differs from it in the case of a letter only";
+/// An accent that is one with its letter, and one that stands behind it.
+const ACCENTS: [&str; 2] = ["caf\u{e9}", "cafe\u{301}"];
+
+/// Another key, much like this one.
+fn key_near(key: &str, difference: &str) -> Result<String, Failure> {
+    let near = match difference {
+        "a sign" => key.replacen('-', "_", 1),
+        "the case of a letter" => key.replacen('h', "H", 1),
+        "a blank behind it" => format!("{key} "),
+        "its last sign" => format!("{}!", &key[..key.len() - 1]),
+        "how an accent is written" => key.replacen(ACCENTS[0], ACCENTS[1], 1),
+        other => return Err(unknown(other, "between two keys")),
+    };
+    if near == key {
+        return Err(Failure::suite(format!("{key:?} has nothing of {difference}")));
+    }
+    Ok(near)
+}
 
 pub(super) fn register(steps: &mut StepList) {
     steps
-        .given("a sandbox under a key", |scene, _| Box::pin(first(scene)))
+        .given("a sandbox under {words}", |scene, arguments| {
+            Box::pin(async move { first(scene, arguments.words(0)?).await })
+        })
         .when("the key is opened again {words}", |scene, arguments| {
             Box::pin(async move { open_again(scene, arguments.words(0)?).await })
         })
@@ -50,7 +68,14 @@ pub(super) fn register(steps: &mut StepList) {
         });
 }
 
-async fn first(scene: &mut Scene) -> StepResult {
+async fn first(scene: &mut Scene, kind: &str) -> StepResult {
+    let behind = match kind {
+        "a key" => String::new(),
+        "a long key" => format!("{}?", "k".repeat(LONG)),
+        "a key with an accent" => ACCENTS[0].to_owned(),
+        other => return Err(unknown(other, "a key")),
+    };
+    scene.notes.key = Some(scene.key() + &behind);
     scene.alone = true;
     let env = if scene.declares("env").await? {
         vec![Variable::new(VARIABLE.0, VARIABLE.1)]
@@ -102,25 +127,12 @@ async fn other(scene: &mut Scene, what: &str) -> StepResult {
     let former = scene.another_caller().await?;
     let own = scene.own.len();
     let done = match what {
-        "opens the key" | DIFFERS_IN_A_SIGN | DIFFERS_IN_CASE => {
+        "opens the key" => {
             let key = scene.key();
-            let key = match what {
-                DIFFERS_IN_A_SIGN => key.replacen('-', "_", 1),
-                DIFFERS_IN_CASE => key.replacen('h', "H", 1),
-                _ => key,
-            };
             let opened = scene.open_keyed(Some(key), SandboxSpec::default()).await;
-            match opened {
-                Ok(opened) if what == "opens the key" => {
-                    scene.notes.opened = Some(opened);
-                    Ok(())
-                }
-                Ok(opened) => {
-                    scene.notes.opened = Some(opened.clone());
-                    look_and_close(scene, &opened).await
-                }
-                Err(error) => Err(error.into()),
-            }
+            opened
+                .map(|opened| scene.notes.opened = Some(opened))
+                .map_err(Into::into)
         }
         "destroys what it opens under the key" => match scene.open_key(SandboxSpec::default()).await {
             Ok(opened) => scene
@@ -131,11 +143,27 @@ async fn other(scene: &mut Scene, what: &str) -> StepResult {
             Err(error) => Err(error.into()),
         },
         "looks for it" => look_for(scene).await,
-        other => Err(unknown(other, "done by another caller")),
+        other => match between(other, "opens a key that differs from it in ", " only") {
+            Some(difference) => open_near(scene, difference).await,
+            None => Err(unknown(other, "done by another caller")),
+        },
     };
     scene.own.truncate(own);
     scene.back_to(former).await?;
     done
+}
+
+/// What stands between these words.
+fn between<'a>(words: &'a str, before: &str, behind: &str) -> Option<&'a str> {
+    words.strip_prefix(before)?.strip_suffix(behind)
+}
+
+/// Opens a key that hardly differs from the scenario's.
+async fn open_near(scene: &mut Scene, difference: &str) -> StepResult {
+    let near = key_near(&scene.key(), difference)?;
+    let opened = scene.open_keyed(Some(near), SandboxSpec::default()).await?;
+    scene.notes.opened = Some(opened.clone());
+    look_and_close(scene, &opened).await
 }
 
 /// Notes whether the mark is seen from a sandbox that is not the scenario's, and destroys that unless it is the same.
