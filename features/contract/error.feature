@@ -1,7 +1,7 @@
 Feature: ERROR: an error names the thing and the way out
   What a program can branch on is typed; what a person reads says what to do.
 
-  @id:ERROR-001 @must @since:0.1 @profile:core @mutant:vague-errors @mutant:internal-error-for-everything
+  @id:ERROR-001 @must @since:0.1 @profile:core @mutant:vague-errors @mutant:internal-error-for-everything @mutant:errors-name-the-first
   Scenario Outline: A sandbox that does not exist is named in a typed error
     A container that had been removed looked like a failing command for days (https://github.com/NousResearch/hermes-agent/issues/36266).
     When <something> is asked of a sandbox that never existed

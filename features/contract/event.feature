@@ -39,12 +39,17 @@ Feature: EVENT: what is told of a command is true and in order
     And the total of standard output is 200000 bytes
     And the digest is that of all that was printed
 
-  @id:EVENT-006 @must @since:0.1 @profile:core @mutant:never-says-alive
-  Scenario: A command that is silent is said to be alive
+  @id:EVENT-006 @must @since:0.1 @profile:core @mutant:never-says-alive @mutant:says-alive-until-something-is-printed
+  Scenario Outline: A command that is silent is said to be alive
     A sandbox was removed under a caller whose wait was silent (https://github.com/NousResearch/hermes-agent/pull/107160).
     Given an open sandbox
-    When a command is silent for 1 second before it ends
+    When a command is <silent> before it ends
     Then it was said to be alive meanwhile
+
+    Examples:
+      | silent                                              |
+      | silent for 1 second                                 |
+      | silent for 1 second after it has printed something  |
 
   @id:EVENT-007 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:counts-no-errors
   Scenario: The totals of both streams are what the command wrote to each
@@ -53,3 +58,10 @@ Feature: EVENT: what is told of a command is true and in order
     When a command prints 204800 bytes on each stream in turns
     Then the total of standard output is 204800 bytes
     And the total of standard error is 204800 bytes
+
+  @id:EVENT-008 @must @since:0.1 @profile:core @mutant:announces-commands-when-they-speak
+  Scenario: A command that is silent is announced when it begins
+    A sandbox was removed under a caller whose wait was silent (https://github.com/NousResearch/hermes-agent/pull/107160).
+    Given an open sandbox
+    When a command is silent for 3 seconds before it ends
+    Then it was announced as soon as it ran

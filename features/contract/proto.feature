@@ -127,3 +127,26 @@ Feature: PROTO: both sides understand each other, now and later
       | a request that holds a paragraph separator             |
       | a request that holds a next line                       |
       | a request that has carriage returns between its parts  |
+
+  @id:PROTO-013 @must @since:0.1 @profile:core @mutant:takes-base64-for-bytes-that-are-no-text @mutant:takes-base64-in-texts-only
+  Scenario Outline: What could be written as text may be written in base64, too
+    Bytes that are text by chance are bytes all the same: a caller that reads a name as bytes sends it as such (https://www.rfc-editor.org/rfc/rfc4648#section-4).
+    Given an open sandbox
+    When <a request> is sent
+    Then it has received exactly these bytes
+
+    Examples:
+      | a request                                        |
+      | a request that has its text in base64            |
+    @needs:argv
+    Examples:
+      | a request                                        |
+      | a request that has its arguments in base64       |
+    @needs:env
+    Examples:
+      | a request                                        |
+      | a request that has a variable's value in base64  |
+    @needs:cwd
+    Examples:
+      | a request                                        |
+      | a request that has its directory in base64       |

@@ -79,12 +79,17 @@ Feature: ARGS: long texts and lists of arguments arrive whole
     Then the call is refused as an invalid argument
     And the mark is not there
 
-  @id:ARGS-008 @must @since:0.1 @profile:core @mutant:text-in-ascii
-  Scenario: Letters beyond ASCII in a text arrive
+  @id:ARGS-008 @must @since:0.1 @profile:core @mutant:text-in-ascii @mutant:reads-messages-in-blocks
+  Scenario Outline: Letters beyond ASCII in a text arrive
     Text was damaged when it was converted on its way (https://github.com/Eynzof/Hermes-CN-Desktop/issues/71).
     Given an open sandbox
-    When a command whose text holds letters beyond ASCII is run
+    When a command whose text holds <many> letters beyond ASCII is run
     Then standard output is what that text asks for
+
+    Examples:
+      | many      |
+      | some      |
+      | 30000     |
 
   @id:ARGS-009 @must @since:0.1 @profile:core @mutant:texts-as-unicode
   Scenario: Bytes in a text that are not valid UTF-8 arrive

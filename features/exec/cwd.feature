@@ -143,3 +143,10 @@ Feature: CWD: a command runs where it was told to
     When a command that leaves a mark is run in the directory above one that does not exist
     Then the outcome is set-up failed because the directory was not found
     And the mark is not there
+
+  @id:CWD-017 @must @since:0.1 @profile:core @needs:cwd @mutant:keeps-directories-open
+  Scenario: A directory that was removed and made again is the new one
+    A checkout makes its directories anew, and commands went on in the old ones, where nothing was left (https://github.com/anthropics/claude-code/issues/18236).
+    Given an open sandbox
+    When a command uses a directory that was removed and made again
+    Then standard output is exactly "new\n"

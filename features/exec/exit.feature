@@ -149,3 +149,16 @@ Feature: EXIT: how a command ended is told as it was
       | 10     |
       | 12     |
       | 14     |
+
+  @id:EXIT-016 @must @since:0.1 @profile:core @needs:argv @mutant:programs-that-exit-like-shells-never-ran
+  Scenario Outline: A program that was started has exited with its code, whatever that code says where a shell tells it
+    Only a shell says by 126 and 127 that something could not be started (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_08_02).
+    Given an open sandbox
+    When a program exits with code <code>
+    Then the outcome is exited with code <code>
+
+    Examples:
+      | code |
+      | 125  |
+      | 126  |
+      | 127  |

@@ -139,14 +139,19 @@ Feature: SESSION: what a shell knows is carried from command to command
     When a command of the session is run in a directory of its own
     Then the session has what it carries
 
-  @id:SESSION-014 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell,env @mutant:own-variables-stick
-  Scenario: A variable of one command is not the session's
+  @id:SESSION-014 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell,env @mutant:own-variables-stick @mutant:own-variables-go-with-what-is-exported
+  Scenario Outline: A variable of one command is not the session's
     Variables set for one run were found by another (https://github.com/NousResearch/hermes-agent/issues/91440).
     Given an open sandbox
     And a session that carries something
-    When a command of the session is given another value of its own
+    When a command of the session <is given something>
     Then standard output is exactly "own\n"
     And the session has what it carries
+
+    Examples:
+      | is given something                                     |
+      | is given another value of its own                      |
+      | is given another value of its own, and exports others  |
 
   @id:SESSION-015 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-are-named-like-files @mutant:sessions-in-small-letters @mutant:sessions-with-short-names @mutant:sessions-in-composed-letters
   Scenario Outline: Sessions whose names hardly differ are two

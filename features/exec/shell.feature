@@ -192,12 +192,24 @@ Feature: SHELL: the shell reads a command's text as it was written
     When a command whose text prints words that a backend might take for its own is run
     Then standard output is what that text asks for
 
-  @id:SHELL-023 @must @since:0.1 @profile:core @mutant:leaves-a-file-open-in-commands
-  Scenario: A command is given no open files but its input and its outputs
+  @id:SHELL-023 @must @since:0.1 @profile:core @mutant:leaves-a-file-open-in-commands @mutant:leaves-a-file-open-in-programs @mutant:leaves-a-file-open-in-sessions
+  Scenario Outline: A command is given no open files but its input and its outputs
     A file that a runtime had left open in what it started led out of the container (https://nvd.nist.gov/vuln/detail/CVE-2024-21626).
     Given an open sandbox
-    When a command names the files that it holds open
+    When <a command> names the files that it holds open
     Then it is given no open files but its input and its outputs
+
+    Examples:
+      | a command                |
+      | a command                |
+    @needs:argv
+    Examples:
+      | a command                |
+      | a program                |
+    @needs:sessions
+    Examples:
+      | a command                |
+      | a command of the session |
 
   @id:SHELL-024 @must @since:0.1 @profile:core @mutant:takes-indentation-away @mutant:trims-texts
   Scenario Outline: Blanks in a text stay where they are

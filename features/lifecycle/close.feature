@@ -99,3 +99,19 @@ Feature: CLOSE: what is closed is gone
     And a file in a directory of the second one that a link in the first one's working directory leads to
     When the first sandbox is destroyed
     Then the second one still has the file
+
+  @id:CLOSE-012 @must @since:0.1 @profile:core @fresh @mutant:answers-only-those-that-speak
+  Scenario: A command that its caller holds back is answered when its sandbox is destroyed
+    A caller waited for ever for a sandbox that another had removed (https://github.com/vercel/eve/issues/440).
+    Given an open sandbox
+    And a command that prints 100000 bytes to a caller that takes nothing
+    When the sandbox is destroyed
+    Then the command is answered as lost with its sandbox
+
+  @id:CLOSE-013 @must @since:0.1 @profile:core @fresh @needs:stdin_stream @mutant:answers-only-those-that-wait-for-nothing
+  Scenario: A command that waits for its input is answered when its sandbox is destroyed
+    A caller waited for ever for a sandbox that another had removed (https://github.com/vercel/eve/issues/440).
+    Given an open sandbox
+    And a command that waits for its input
+    When the sandbox is destroyed
+    Then the command is answered as lost with its sandbox

@@ -17,8 +17,8 @@ Feature: OPEN: a sandbox is ready when it is there
   @id:OPEN-003 @must @since:0.1 @profile:core @fresh @needs:env @mutant:forgets-the-sandbox-variables
   Scenario: A variable of the sandbox is seen by every command in it
     An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286).
-    Given a sandbox opened with the variable "HERM_COLOUR" set to "green \"quoted\""
-    When a command prints the variable "HERM_COLOUR"
+    Given a sandbox opened with the variable "PROBE_COLOUR" set to "green \"quoted\""
+    When a command prints the variable "PROBE_COLOUR"
     Then standard output is exactly "green \"quoted\""
 
   @id:OPEN-004 @must @since:0.1 @profile:core @fresh @needs:cwd @mutant:opens-in-its-own-directory
@@ -53,3 +53,17 @@ Feature: OPEN: a sandbox is ready when it is there
     A directory that could not be entered gave a warning, and the command ran elsewhere (https://github.com/apptainer/singularity/issues/2778).
     Given an open sandbox
     Then the directory that it told, if it told one, is where commands start
+
+  @id:OPEN-009 @must @since:0.1 @profile:core @fresh @needs:env @mutant:own-variables-replace-those-of-the-sandbox
+  Scenario: A command with variables of its own sees that of the sandbox, too
+    An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286).
+    Given a sandbox opened with the variable "PROBE_COLOUR" set to "green"
+    When a command with the variable "PROBE_OTHER" set to "its own" prints the variable of its sandbox
+    Then standard output is exactly "green"
+
+  @id:OPEN-010 @must @since:0.1 @profile:core @fresh @needs:env,argv @mutant:variables-of-sandboxes-only-for-texts
+  Scenario: A program that no shell starts sees the variable of the sandbox, too
+    An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286).
+    Given a sandbox opened with the variable "PROBE_COLOUR" set to "green"
+    When a program prints the variable of its sandbox
+    Then standard output is exactly "green\n"

@@ -84,3 +84,19 @@ Feature: STALE: a sandbox that was changed behind the backend's back
     Given an open sandbox
     When the sandbox is removed behind the backend's back
     Then it is not listed
+
+  @id:STALE-009 @must @since:0.1 @profile:core @fresh @needs:files @mutant:looks-for-files-where-no-sandbox-is
+  Scenario: A file is not missing where its whole sandbox is
+    After its container was removed from outside, each call repeated the same dead id for days (https://github.com/NousResearch/hermes-agent/issues/36266).
+    Given an open sandbox
+    When the sandbox is removed behind the backend's back
+    And a file that is not there is read
+    Then the call is refused because the sandbox is not there
+
+  @id:STALE-010 @must @since:0.1 @profile:core @fresh @mutant:answers-only-those-that-speak
+  Scenario: A command that its caller holds back is answered when its sandbox is removed
+    A stream that stalled without an end blocked its caller for ever (https://github.com/vercel/eve/issues/440).
+    Given an open sandbox
+    And a command that prints 100000 bytes to a caller that takes nothing
+    When the sandbox is removed behind the backend's back
+    Then the command is answered as lost with its sandbox

@@ -30,6 +30,7 @@ pub(super) fn register(steps: &mut StepList) {
                 }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
+                    "waits for its input" => stdin::wait_for_input(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
                     "has left files of every kind" => kept_files::leave(scene).await,
                     "has removed the directory that commands start in" => cwd::remove_first(scene).await,
@@ -51,6 +52,7 @@ pub(super) fn register(steps: &mut StepList) {
                     return race::run_under_old_name(scene, fate).await;
                 }
                 match what {
+                    "a directory that was removed and made again" => cwd::use_again(scene).await,
                     "what only Bash has" => cap::use_bash(scene).await,
                     "more memory than there is" => exit::exhaust_memory(scene).await,
                     "a helper of its shell for its output" => stream::use_helper(scene).await,
@@ -176,11 +178,16 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     if let Some(place) = place {
         return lookup::run_by_relative_path(scene, place).await;
     }
+    if let Some(code) = number_in(which, "exits with code ", "") {
+        return exit::run_program(scene, code).await;
+    }
     if let Some(count) = number_in(which, "is given ", " arguments") {
         return args::run_with_many(scene, count).await;
     }
     match which {
         "uses variables that look like lines of a file" => like_lines::give_program(scene).await,
+        "prints the variable of its sandbox" => open::print_variable_by_program(scene).await,
+        "names the files that it holds open" => open_files::tell_by_program(scene).await,
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,
@@ -243,6 +250,7 @@ fn it_was(scene: &Scene, what: &str) -> StepResult {
     match what {
         "told to have run as long as it did" => timeout::told_how_long(scene),
         "told the digest of all that it was fed" => flow::told_digest(scene),
+        "announced as soon as it ran" => event::announced_at_once(scene),
         "announced once, before any output" => event::announced(scene),
         "said to be alive meanwhile" => event::said_alive(scene),
         other => Err(unknown(other, "seen")),

@@ -21,7 +21,7 @@ use crate::{
 
 /// What an adapter notifies about an exec.
 pub(super) enum ExecEvent {
-    Started,
+    Started(Instant),
     Output(OutputParams, Instant),
     Alive,
 }
@@ -54,6 +54,8 @@ pub struct ExecRecord {
     pub exec: String,
     /// How often the command was announced.
     pub starts: u32,
+    /// How long after the request it was announced first.
+    pub started_after: Option<Duration>,
     /// How often it was said to be alive.
     pub alive: u32,
     /// Its output, in the order of arrival.
@@ -202,7 +204,11 @@ impl Exec {
 
     fn note(&mut self, event: ExecEvent) {
         match event {
-            ExecEvent::Started => self.record.starts += 1,
+            ExecEvent::Started(at) => {
+                self.record.starts += 1;
+                let after = at.duration_since(self.sent);
+                self.record.started_after.get_or_insert(after);
+            }
             ExecEvent::Alive => self.record.alive += 1,
             ExecEvent::Output(output, at) => {
                 let data = output.data.into_bytes();

@@ -190,7 +190,7 @@ impl Shared {
         let (exec, event) = match name {
             method::Started::NAME => {
                 let params: StartedParams = serde_json::from_value(params).map_err(fits)?;
-                (params.exec, ExecEvent::Started)
+                (params.exec, ExecEvent::Started(Instant::now()))
             }
             method::Alive::NAME => {
                 let params: AliveParams = serde_json::from_value(params).map_err(fits)?;

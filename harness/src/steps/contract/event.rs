@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::{exec::out, general::show},
+    steps::{composed::unknown, exec::out, general::show},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -66,18 +66,19 @@ pub(super) fn register(steps: &mut StepList) {
         .then("the digest is that of all that was printed", |scene, _| {
             Box::pin(async { digest(scene) })
         })
-        .when(
-            "a command is silent for {int} second before it ends",
-            |scene, arguments| {
-                Box::pin(async move {
-                    let mut params = scene
-                        .command(format!("sleep {}", arguments.int::<u32>(0)?))
-                        .await?;
-                    params.alive_ms = Some(200);
-                    scene.run(&params).await
-                })
-            },
-        );
+        .when("a command is {words} before it ends", |scene, arguments| {
+            Box::pin(async move {
+                let text = match arguments.words(0)? {
+                    "silent for 1 second" => "sleep 1",
+                    "silent for 1 second after it has printed something" => "echo something; sleep 1",
+                    "silent for 3 seconds" => "sleep 3",
+                    other => return Err(unknown(other, "for a command to be")),
+                };
+                let mut params = scene.command(text).await?;
+                params.alive_ms = Some(200);
+                scene.run(&params).await
+            })
+        });
 }
 
 /// It was said often enough that the command lives.
@@ -107,6 +108,27 @@ pub(crate) fn announced(scene: &Scene) -> StepResult {
             format!("{} came before it", show(&piece.data)),
         )),
         _ => Ok(()),
+    }
+}
+
+/// The announcement came while the command ran, and nearer to its beginning than to its end.
+pub(crate) fn announced_at_once(scene: &Scene) -> StepResult {
+    let ran = Duration::from_millis(scene.result()?.duration_ms);
+    let record = scene.record()?;
+    let answered = record.answered_after.unwrap_or_default();
+    match record.started_after {
+        Some(after) if after + ran / 2 < answered => Ok(()),
+        Some(after) => Err(Failure::failed(
+            format!(
+                "`exec.started` when the command began, {} ms before its end",
+                ran.as_millis()
+            ),
+            format!(
+                "it came {} ms before the answer",
+                answered.saturating_sub(after).as_millis()
+            ),
+        )),
+        None => Err(Failure::failed("`exec.started`", "none")),
     }
 }
 

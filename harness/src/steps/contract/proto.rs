@@ -170,6 +170,28 @@ async fn send_bad_line(scene: &mut Scene, what: &str) -> StepResult {
     Ok(())
 }
 
+/// Runs a command by a request with just these parameters.
+pub(super) async fn run_as_written(scene: &mut Scene, params: RunParams, wire: &Value) -> StepResult {
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let exec = client.run_spelt(&params, |line| respell(line, wire));
+    let record = exec.map_err(Failure::from)?.wait(patience).await;
+    let record = record.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    Ok(())
+}
+
+/// The line of a request with other parameters.
+fn respell(line: Vec<u8>, params: &Value) -> Vec<u8> {
+    let Ok(mut request) = serde_json::from_slice::<Value>(&line) else {
+        return line;
+    };
+    request["params"] = params.clone();
+    let mut line = request.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
 /// Runs a command by a request with this id; an answer counts only under the very same.
 async fn ask_as(scene: &mut Scene, id: Value) -> StepResult {
     let (params, wire) = request_for(scene, "true").await?;

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
 use crate::{
-    scene::{Failure, Scene},
+    scene::{Failure, Scene, shell},
     step::StepResult,
     steps::composed::unknown,
 };
@@ -26,8 +27,59 @@ fn end_of_line(what: &str) -> Result<&'static str, Failure> {
     })
 }
 
+/// A command is given a part in base64 that would be text as well, and shows what it was given in ASCII.
+async fn in_base64(scene: &mut Scene, part: &str) -> StepResult {
+    const SHOW: &str = "od -An -v -tx1";
+    let base64 = |bytes: &[u8]| serde_json::json!({"b64": BASE64_STANDARD.encode(bytes)});
+    let mut told = TEXT.as_bytes().to_vec();
+    let (text, place, value): (String, &[&str], Value) = match part {
+        "its text" => {
+            let text = format!("printf %s '{TEXT}' | {SHOW}");
+            let value = base64(text.as_bytes());
+            (text, &["command", "shell"], value)
+        }
+        "its arguments" => {
+            let script = format!("printf %s \"$1\" | {SHOW}");
+            let words = ["sh", "-c", script.as_str(), "sh", TEXT].map(|word| base64(word.as_bytes()));
+            (String::new(), &["command"], serde_json::json!({"argv": words}))
+        }
+        "a variable's value" => {
+            let variable = serde_json::json!([{"name": "PROBE_BASE64", "value": base64(TEXT.as_bytes())}]);
+            (
+                format!("printf %s \"$PROBE_BASE64\" | {SHOW}"),
+                &["env"],
+                variable,
+            )
+        }
+        "its directory" => {
+            let path = scene.new_path("base64").await?;
+            let word = shell::word(path.as_bytes());
+            scene.prepare(format!("mkdir {word}")).await?;
+            told = path.as_bytes().to_vec();
+            (
+                format!("printf %s \"$PWD\" | {SHOW}"),
+                &["cwd"],
+                base64(path.as_bytes()),
+            )
+        }
+        other => return Err(unknown(other, "a part of a request")),
+    };
+    let params = scene.command(text).await?;
+    let mut wire = serde_json::to_value(&params).map_err(|error| Failure::suite(error.to_string()))?;
+    let part = place.iter().fold(&mut wire, |part, name| &mut part[*name]);
+    *part = value;
+    scene.notes.content = Some(told);
+    super::proto::run_as_written(scene, params, &wire).await
+}
+
 /// A command is told bytes by a request that is written in these words, and shows them in ASCII.
 pub(super) async fn run(scene: &mut Scene, how: &str) -> StepResult {
+    if let Some(part) = how
+        .strip_prefix("has ")
+        .and_then(|rest| rest.strip_suffix(" in base64"))
+    {
+        return in_base64(scene, part).await;
+    }
     let told = match how.strip_prefix("holds ") {
         Some(what) => format!("one{0}two{0}", end_of_line(what)?),
         None => TEXT.to_owned(),

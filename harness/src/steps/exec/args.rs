@@ -115,8 +115,14 @@ pub(crate) async fn run_with_too_much(scene: &mut Scene, what: &str) -> StepResu
 
 /// Text that has an argument of that kind in it and prints the argument's bytes as hexadecimal digits; and these digits.
 pub(super) fn text_that_holds(kind: &str) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+    let many: String;
     let held: &[u8] = match kind {
-        "letters beyond ASCII" => "grün € 😀 e\u{301} 日本語".as_bytes(),
+        "30000 letters beyond ASCII" => {
+            // Three bytes each, so that whatever the size of a block, hardly a border lies between two of them.
+            many = "\u{20ac}".repeat(30_000);
+            many.as_bytes()
+        }
+        "some letters beyond ASCII" => "grün € 😀 e\u{301} 日本語".as_bytes(),
         "bytes that are not valid UTF-8" => b"gr\xfcn \xff\xfe \xc3( \xed\xa0\x80",
         other => return Err(unknown(other, "held by a text")),
     };

@@ -230,3 +230,20 @@ fn true_variable(scene: &Scene) -> StepResult {
         _ => Ok(()),
     }
 }
+
+/// Lists a directory in which a command has run before it was removed and made again, with another file in it.
+pub(crate) async fn use_again(scene: &mut Scene) -> StepResult {
+    let path = scene.new_path("again").await?;
+    let word = shell::word(path.as_bytes());
+    scene.prepare(format!("mkdir {word}; : > {word}/old")).await?;
+    let mut params = scene.command("ls").await?;
+    params.cwd = Some(path);
+    scene.run(&params).await?;
+    scene.result().map_err(Failure::while_preparing)?;
+    scene
+        .prepare(format!("rm -r {word}; mkdir {word}; : > {word}/new"))
+        .await?;
+    let again = scene.command("ls").await?;
+    params.exec = again.exec;
+    scene.run(&params).await
+}

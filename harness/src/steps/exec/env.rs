@@ -12,6 +12,7 @@ use crate::{
     steps::{
         composed::unknown,
         general::{all_bytes, new_mark, show},
+        lifecycle::open,
     },
 };
 
@@ -42,6 +43,7 @@ pub(super) fn register(steps: &mut StepList) {
                     let variable = Variable::new(name.as_str(), arguments.text(1)?);
                     let text = match arguments.words(2)? {
                         "prints it" => print_of(&name),
+                        "prints the variable of its sandbox" => print_of(open::OF_SANDBOX),
                         "asks whether it is set" => ask_of(&name),
                         "prints every byte value" => shell::print(&all_bytes()),
                         "tells its time zone" => "date +%Z".to_owned(),

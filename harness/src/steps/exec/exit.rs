@@ -94,6 +94,14 @@ pub(crate) async fn run_missing(scene: &mut Scene) -> StepResult {
     scene.run(&params).await
 }
 
+/// Runs a program that no shell has to look up, and that exits with this code.
+pub(crate) async fn run_program(scene: &mut Scene, code: u8) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let words = ["sh", "-c", &format!("exit {code}")].map(ByteString::from);
+    let params = scene.command_in(&sandbox, Command::Argv(words.to_vec()));
+    scene.run(&params).await
+}
+
 async fn run(scene: &mut Scene, text: &str) -> StepResult {
     let params = scene.command(text).await?;
     scene.run(&params).await

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use herm_protocol::exec::Stream;
+use herm_protocol::{
+    ByteString,
+    exec::{Command, Stream},
+};
 
 use crate::{
     scene::{Failure, Scene},
@@ -13,13 +16,21 @@ use crate::{
 /// Shell text that tells a line for each file that the shell holds open but its input and its outputs: the number, and
 /// what it leads to where that can be seen. The shell itself holds a directory open while it expands the names, and looks
 /// at each of them after that.
-const TELL: &str = "if [ -d /proc/$$/fd ]; then for f in /proc/$$/fd/*; do n=${f##*/}; case $n in 0|1|2) continue;; esac; \
+pub(super) const TELL: &str = "if [ -d /proc/$$/fd ]; then for f in /proc/$$/fd/*; do n=${f##*/}; case $n in 0|1|2) continue;; esac; \
      if [ -h \"$f\" ]; then printf '%s ' \"$n\"; readlink \"$f\" || echo; fi; done; \
      else for n in 3 4 5 6 7 8 9; do if (eval \": <&$n\") 2>/dev/null; then echo \"$n \"; fi; done; fi; echo all";
 
 /// Has a command tell what it holds open.
 pub(crate) async fn tell(scene: &mut Scene) -> StepResult {
     let params = scene.command(TELL).await?;
+    scene.run(&params).await
+}
+
+/// Has a program tell what it holds open, which is a shell that the backend does not know as one.
+pub(crate) async fn tell_by_program(scene: &mut Scene) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let words = ["sh", "-c", TELL].map(ByteString::from);
+    let params = scene.command_in(&sandbox, Command::Argv(words.to_vec()));
     scene.run(&params).await
 }
 

@@ -1,13 +1,13 @@
 //! SESSION: what a shell knows is carried from command to command.
 
 use herm_protocol::{
-    exec::{Command, Outcome, RunParams, Stream},
+    exec::{Command, Outcome, RunParams, Stdin, Stream},
     method,
     sandbox::Variable,
     session::SessionRef,
 };
 
-use super::{env, many_sessions, stdin::expect_content};
+use super::{env, many_sessions, open_files, stdin::expect_content};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -22,6 +22,9 @@ const VALUE: &str = "PROBE_EXPORTED";
 
 /// The variable of a session that carries something.
 pub(super) const KEPT: &str = "PROBE_KEPT";
+
+/// What a command of a session is given to read.
+const INPUT: &str = "one\ntwo\n";
 
 /// The longest name of a session, in bytes.
 const LONGEST: usize = 256;
@@ -255,6 +258,18 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         "is run in a directory of its own" => {
             let mut params = command(scene, "true").await?;
             params.cwd = Some("/".into());
+            scene.run(&params).await
+        }
+        "names the files that it holds open" => run(scene, open_files::TELL).await,
+        "repeats its input" => {
+            let mut params = command(scene, "cat; echo end").await?;
+            params.stdin = Stdin::Bytes { data: INPUT.into() };
+            scene.run(&params).await
+        }
+        "is given another value of its own, and exports others" => {
+            let text = format!("PROBE_NEW=new; export PROBE_NEW; echo \"${KEPT}\"");
+            let mut params = command(scene, text).await?;
+            params.env = vec![Variable::new(KEPT, "own")];
             scene.run(&params).await
         }
         "is given another value of its own" => {

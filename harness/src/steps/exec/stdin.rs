@@ -215,3 +215,15 @@ pub(super) fn expect_content(expected: &[u8], seen: &[u8]) -> StepResult {
         format!("{}{}", show(seen), difference(expected, seen)),
     ))
 }
+
+/// Starts a command that reads what its caller never sends.
+pub(crate) async fn wait_for_input(scene: &mut Scene) -> StepResult {
+    let patience = scene.patience();
+    let mut params = scene.command("echo begun; cat").await?;
+    params.stdin = Stdin::Stream;
+    let mut exec = scene.start(&params).await?;
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
+    scene.running.push(exec);
+    Ok(())
+}

@@ -52,6 +52,9 @@ async fn print_and(scene: &mut Scene, printed: &str, what: &str) -> StepResult {
     let print = shell::print(printed.as_bytes());
     match what {
         "and leaves a worker that holds its output" => run(scene, format!("sleep 6 & {print}")).await,
+        "and leaves a worker that holds its errors only" => {
+            run(scene, format!("sleep 6 >/dev/null & {print}")).await
+        }
         "and then waits to be ended" => start(scene, format!("{print}; sleep 5"), Stream::Stdout).await,
         "as an error, and then waits to be ended" => {
             start(scene, format!("{print} >&2; sleep 5"), Stream::Stderr).await

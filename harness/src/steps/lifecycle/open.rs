@@ -1,6 +1,7 @@
 //! OPEN: a sandbox is ready when it is there.
 
 use herm_protocol::{
+    ByteString,
     exec::{Command, Stream},
     method,
     sandbox::{Empty, OpenState, SandboxInfo, SandboxRef, SandboxSpec, SandboxState, Variable},
@@ -248,4 +249,15 @@ async fn told_directory(scene: &mut Scene) -> StepResult {
         format!("commands to start in {told:?}"),
         start.escape_ascii().to_string(),
     ))
+}
+
+/// The variable that a sandbox is opened with where something other than a command prints it.
+pub(crate) const OF_SANDBOX: &str = "PROBE_COLOUR";
+
+/// A program prints the variable of its sandbox, with no shell in between.
+pub(crate) async fn print_variable_by_program(scene: &mut Scene) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let words = ["printenv", OF_SANDBOX].map(ByteString::from);
+    let params = scene.command_in(&sandbox, Command::Argv(words.to_vec()));
+    scene.run(&params).await
 }
