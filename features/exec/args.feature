@@ -87,9 +87,10 @@ Feature: ARGS: long texts and lists of arguments arrive whole
     Then standard output is what that text asks for
 
     Examples:
-      | many      |
-      | some      |
-      | 30000     |
+      | many             |
+      | some             |
+      | 30000            |
+      | a sign and 30000 |
 
   @id:ARGS-009 @must @since:0.1 @profile:core @mutant:texts-as-unicode
   Scenario: Bytes in a text that are not valid UTF-8 arrive

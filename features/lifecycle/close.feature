@@ -104,9 +104,10 @@ Feature: CLOSE: what is closed is gone
   Scenario: A command that its caller holds back is answered when its sandbox is destroyed
     A caller waited for ever for a sandbox that another had removed (https://github.com/vercel/eve/issues/440).
     Given an open sandbox
-    And a command that prints 100000 bytes to a caller that takes nothing
+    And a command that keeps a beat and floods a caller that takes nothing
     When the sandbox is destroyed
     Then the command is answered as lost with its sandbox
+    And the beat has stopped
 
   @id:CLOSE-013 @must @since:0.1 @profile:core @fresh @needs:stdin_stream @mutant:answers-only-those-that-wait-for-nothing
   Scenario: A command that waits for its input is answered when its sandbox is destroyed

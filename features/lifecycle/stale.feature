@@ -97,6 +97,7 @@ Feature: STALE: a sandbox that was changed behind the backend's back
   Scenario: A command that its caller holds back is answered when its sandbox is removed
     A stream that stalled without an end blocked its caller for ever (https://github.com/vercel/eve/issues/440).
     Given an open sandbox
-    And a command that prints 100000 bytes to a caller that takes nothing
+    And a command that keeps a beat and floods a caller that takes nothing
     When the sandbox is removed behind the backend's back
     Then the command is answered as lost with its sandbox
+    And the beat has stopped

@@ -102,6 +102,8 @@ impl Resident {
             limit,
             deaf: false,
             extended: false,
+            losses: 0,
+            unreached: None,
             notice: None,
         };
         exec.follow(control).await
@@ -210,6 +212,10 @@ struct Exec<'a, O, I, T> {
     deaf: bool,
     /// Whether the limit was extended once: for a resident that answers, or to ask for the rest of the output again.
     extended: bool,
+    /// How often the connection was lost.
+    losses: u32,
+    /// Why the resident cannot be reached any more, when that was found out.
+    unreached: Option<Unreached>,
     /// What the caller should know besides.
     notice: Option<&'static str>,
 }
@@ -225,7 +231,6 @@ enum Next {
 impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
     async fn follow(mut self, control: &mut impl Control) -> Result<Finished, Error> {
         self.output.started().await;
-        let mut losses = 0;
         while !self.is_complete() {
             let next = tokio::select! {
                 event = self.mailbox.next() => Next::Event(event),
@@ -274,14 +279,7 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
             if taken.is_ok() {
                 continue;
             }
-            losses += 1;
-            let resumed = if losses > ATTEMPTS {
-                let why = format!("the connection was lost {losses} times during one command");
-                Err(Unreached::Away(why))
-            } else {
-                self.resume().await
-            };
-            match resumed {
+            match self.recover().await {
                 Ok(()) => {}
                 // How it ended is known; only the rest of what it wrote is not.
                 Err(_) if self.ending.is_some() => {
@@ -336,6 +334,7 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
         if offset != cursor {
             return Err(());
         }
+        self.cursor[stream.index()] += data.len() as u64;
         let output = self.output.clone();
         let writing = output.write(convert::stream(stream), &data);
         tokio::pin!(writing);
@@ -360,9 +359,16 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
                     given_up = true;
                     break;
                 }
+                // A caller who takes nothing does not keep the loss of the sandbox from being noticed.
+                () = self.mailbox.lost(), if self.ending.is_none() => {
+                    if let Err(why) = self.recover().await {
+                        self.unreached = Some(why);
+                        let _ = timeout(PATIENCE, &mut writing).await;
+                        return Err(());
+                    }
+                }
             }
         }
-        self.cursor[stream.index()] += data.len() as u64;
         if given_up {
             // What was not taken is a gap; nothing more is handed over.
             self.deaf = true;
@@ -402,6 +408,19 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
     async fn cancel(&self) {
         let job = self.job;
         self.connection.tell(|call| Request::Cancel { call, job }).await;
+    }
+
+    /// Goes on with a new connection, unless that was done too often or cannot be done any more.
+    async fn recover(&mut self) -> Result<(), Unreached> {
+        if let Some(why) = self.unreached.take() {
+            return Err(why);
+        }
+        self.losses += 1;
+        if self.losses > ATTEMPTS {
+            let why = format!("the connection was lost {} times during one command", self.losses);
+            return Err(Unreached::Away(why));
+        }
+        self.resume().await
     }
 
     /// Makes a new connection, and goes on where the old one ended.

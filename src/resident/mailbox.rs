@@ -70,6 +70,8 @@ pub(super) struct Mailbox {
     filled: Notify,
     /// Whether the end was put in.
     ended: watch::Sender<bool>,
+    /// Whether nothing more will come.
+    lost: watch::Sender<bool>,
 }
 
 impl Mailbox {
@@ -83,6 +85,7 @@ impl Mailbox {
             mail: Mutex::new(mail),
             filled: Notify::new(),
             ended: watch::Sender::new(false),
+            lost: watch::Sender::new(false),
         }
     }
 
@@ -138,6 +141,16 @@ impl Mailbox {
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_one();
+        self.lost.send_replace(true);
+    }
+
+    /// Resolves when nothing more will come, and the end is not among what has.
+    pub(super) async fn lost(&self) {
+        // The sender lives as long as this.
+        let _ = self.lost.subscribe().wait_for(|lost| *lost).await;
+        if *self.ended.borrow() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Resolves when the end was put in, is not taken yet, and is such a one.

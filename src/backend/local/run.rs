@@ -217,7 +217,10 @@ async fn to_the_end(
                 Some(memory) => memory.explain(outcome).await,
                 None => outcome,
             };
-            let (pipes, gone) = running.after_its_own_end(&mut pump, deadline, control).await;
+            let killed = matches!(outcome, Outcome::Signaled { .. });
+            let (pipes, gone) = running
+                .after_its_own_end(&mut pump, deadline, control, killed)
+                .await;
             (running.admission.as_seen_from_outside(outcome).await, pipes, gone)
         }
         Ok(Err(error)) => {
@@ -248,12 +251,14 @@ impl Running {
     }
 
     /// The leader has ended by itself, and how it did is the outcome, whatever comes now. What it wrote is handed over;
-    /// what it left running lives on. Returns the pipes that are held, and whether nothing of the group is left.
+    /// what it left running lives on. One that was killed together with its sandbox has a caller who waits for that: what
+    /// is not taken at once is not waited for. Returns the pipes that are held, and whether nothing of the group is left.
     async fn after_its_own_end(
         &mut self,
         pump: &mut JoinHandle<Pipes>,
         deadline: Option<Instant>,
         control: &mut impl Control,
+        killed: bool,
     ) -> (Pipes, bool) {
         self.feeder = None;
         self.phase.send_replace(Phase::Draining(Instant::now() + DRAIN));
@@ -262,6 +267,7 @@ impl Running {
             biased;
             pipes = &mut *pump => Ok(pipes.unwrap_or_default()),
             force = self.forced(deadline, control) => Err(force),
+            () = self.admission.removed(), if killed => Err(Force::Close),
         };
         let pipes = match drained {
             Ok(pipes) => pipes,

@@ -16,6 +16,9 @@ use tokio::sync::watch;
 use super::{group::Group, guard::Held, process_table::Process, residence::Residence};
 use crate::files::remove_tree;
 
+/// How often it is looked whether the sandbox is still there, where a command was killed whose caller takes no output.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
 /// How long a close waits until everything of the sandbox is gone.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
@@ -260,15 +263,23 @@ impl Admission {
 
     /// The outcome of a command that has ended: one that was killed together with its sandbox is lost with it.
     pub(super) async fn as_seen_from_outside(&self, outcome: Outcome) -> Outcome {
-        if !matches!(outcome, Outcome::Signaled { .. }) {
-            return outcome;
+        if matches!(outcome, Outcome::Signaled { .. }) && !self.is_there().await {
+            Outcome::SandboxLost
+        } else {
+            outcome
         }
+    }
+
+    async fn is_there(&self) -> bool {
         let sandbox = self.0.clone();
         let there = tokio::task::spawn_blocking(move || sandbox.check_there().is_ok()).await;
-        if there.unwrap_or(true) {
-            outcome
-        } else {
-            Outcome::SandboxLost
+        there.unwrap_or(true)
+    }
+
+    /// Resolves when the sandbox was removed from outside.
+    pub(super) async fn removed(&self) {
+        while self.is_there().await {
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 

@@ -117,9 +117,14 @@ pub(crate) async fn run_with_too_much(scene: &mut Scene, what: &str) -> StepResu
 pub(super) fn text_that_holds(kind: &str) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     let many: String;
     let held: &[u8] = match kind {
+        // Three bytes each: whatever the size of a block and where the first begins, in one of the two a border lies within
+        // a letter.
         "30000 letters beyond ASCII" => {
-            // Three bytes each, so that whatever the size of a block, hardly a border lies between two of them.
             many = "\u{20ac}".repeat(30_000);
+            many.as_bytes()
+        }
+        "a sign and 30000 letters beyond ASCII" => {
+            many = format!("a{}", "\u{20ac}".repeat(30_000));
             many.as_bytes()
         }
         "some letters beyond ASCII" => "grün € 😀 e\u{301} 日本語".as_bytes(),
