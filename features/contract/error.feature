@@ -14,7 +14,7 @@ Feature: ERROR: an error names the thing and the way out
     @needs:files
     Examples:
       | something   |
-      | a file      |
+      | what is in a file |
     @needs:inspect
     Examples:
       | something   |

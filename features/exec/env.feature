@@ -22,8 +22,8 @@ Feature: ENV: a command sees the variables it was given, and no secrets
   Scenario: A variable of one command is not seen by the next
     Variables set for one run were found by another (https://github.com/NousResearch/hermes-agent/issues/91440).
     Given an open sandbox
-    And a command was run with the variable "HERM_ONCE" set to "once"
-    When a command asks whether the variable "HERM_ONCE" is set
+    And a command was run with the variable "PROBE_ONCE" set to "once"
+    When a command asks whether the variable "PROBE_ONCE" is set
     Then it is not
 
   @id:ENV-003 @must @since:0.1 @profile:core @mutant:leaks-the-environment
@@ -43,8 +43,8 @@ Feature: ENV: a command sees the variables it was given, and no secrets
   @id:ENV-004 @must @since:0.1 @profile:core @fresh @needs:env @mutant:sandbox-variables-win
   Scenario: A variable of a command wins over one of the sandbox
     Which value counted depended on who had made the sandbox first (https://github.com/NousResearch/hermes-agent/issues/100444).
-    Given a sandbox opened with the variable "HERM_WHO" set to "sandbox"
-    When a command with the variable "HERM_WHO" set to "command" prints it
+    Given a sandbox opened with the variable "PROBE_WHO" set to "sandbox"
+    When a command with the variable "PROBE_WHO" set to "command" prints it
     Then standard output is exactly "command"
 
   @id:ENV-005 @must @since:0.1 @profile:core @mutant:without-a-path
@@ -131,7 +131,7 @@ Feature: ENV: a command sees the variables it was given, and no secrets
   Scenario: A variable that is given as empty is set
     To a program, a variable without a value and no variable are two things (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html).
     Given an open sandbox
-    When a command with the variable "HERM_EMPTY" set to "" asks whether it is set
+    When a command with the variable "PROBE_EMPTY" set to "" asks whether it is set
     Then standard output is exactly "set\n"
 
   @id:ENV-014 @must @since:0.1 @profile:core @needs:env @mutant:loses-the-search-path

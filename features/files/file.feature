@@ -79,13 +79,21 @@ Feature: FILE: a file holds what was written, byte for byte
       | 0664 |
       | 0600 |
 
-  @id:FILE-008 @must @since:0.1 @profile:files @needs:files @mutant:empty-for-missing @mutant:internal-error-for-everything
-  Scenario: A file that is not there is named in a typed error
+  @id:FILE-008 @must @since:0.1 @profile:files @needs:files @mutant:empty-for-missing @mutant:what-is-missing-is-done @mutant:internal-error-for-everything
+  Scenario Outline: A file that is not there is named in a typed error
     A suite in wide use asks for a typed error that names the file (https://github.com/UKGovernmentBEIS/inspect_ai).
     Given an open sandbox
-    When a file that is not there is read
+    When a file that is not there is <used>
     Then the call is refused because the file is not there
     And the error names the file
+
+    Examples:
+      | used                    |
+      | read                    |
+      | described               |
+      | removed                 |
+      | moved                   |
+      | given other permissions |
 
   @id:FILE-009 @must @since:0.1 @profile:files @needs:files @mutant:internal-error-for-everything
   Scenario Outline: A directory is no file
@@ -203,3 +211,50 @@ Feature: FILE: a file holds what was written, byte for byte
       | much  |
       | 2 GiB |
       | 4 GiB |
+
+  @id:FILE-021 @must @since:0.1 @profile:files @needs:files @mutant:moves-by-copying @mutant:moves-lose-permissions @mutant:moves-over-nothing
+  Scenario Outline: A file that is moved is at its new place, as it was, and no longer at its old one
+    A rename replaces what has the new name, and changes nothing else of the file (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
+    Given an open sandbox
+    When a file is <moved>
+    Then the file is where it was moved to, and nowhere else
+
+    Examples:
+      | moved                  |
+      | moved to a new name    |
+      | moved over another one |
+
+  @id:FILE-022 @must @since:0.1 @profile:files @needs:files @mutant:removes-full-directories
+  Scenario: A directory that is not empty is removed only with all that is in it, when that is asked for
+    A clean-up that took the caller's own folder for the sandbox's could not be undone (https://github.com/NousResearch/hermes-agent/pull/44144).
+    Given an open sandbox
+    When a directory that is not empty is removed by itself
+    Then the call is refused because it is a directory
+    And a command finds that nothing of it is gone
+
+  @id:FILE-023 @must @since:0.1 @profile:files @needs:files @mutant:describes-what-links-lead-to @mutant:tells-usual-permissions
+  Scenario: What a path names is told as what it is
+    What a link leads to is another thing than the link (https://man7.org/linux/man-pages/man2/stat.2.html).
+    Given an open sandbox
+    When a file is described
+    Then the file is told as what it is
+
+  @id:FILE-024 @must @since:0.1 @profile:files @needs:files @mutant:forgets-new-permissions
+  Scenario Outline: The permissions that a file is given are those that it has
+    A script that was uploaded could not be run (https://github.com/NousResearch/hermes-agent/pull/10618).
+    Given an open sandbox
+    When a file is given the permissions <mode>
+    Then the file still has the permissions <mode>
+
+    Examples:
+      | mode |
+      | 0755 |
+      | 0600 |
+      | 0444 |
+
+  @id:FILE-025 @must @since:0.1 @profile:files @needs:files @mutant:directories-are-made-once @mutant:makes-directories-anew
+  Scenario: A directory that is there is made again without harm
+    Whoever makes sure of a directory does not want to know whether somebody was faster (https://man7.org/linux/man-pages/man1/mkdir.1.html).
+    Given an open sandbox
+    When a directory is made again when there is something in it
+    Then reading it gives the same bytes

@@ -84,7 +84,7 @@ async fn ask_for(scene: &mut Scene, what: &str, sandbox: &str) -> StepResult {
             let params = scene.command_in(sandbox, Command::Shell("true".into()));
             scene.run(&params).await
         }
-        "a file" => {
+        "what is in a file" => {
             let params = ReadParams {
                 sandbox: sandbox.to_owned(),
                 path: "/etc/passwd".into(),

@@ -11,7 +11,7 @@ use herm_protocol::{
     sandbox::Empty,
 };
 
-use super::{large, place, tree};
+use super::{change, large, place, tree};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -53,6 +53,8 @@ pub(super) fn register(steps: &mut StepList) {
                 match what {
                     "has the permissions of one that a command makes" => place::as_a_file(scene).await,
                     "lies in directories as a command makes them" => place::in_usual_directories(scene).await,
+                    "is where it was moved to, and nowhere else" => change::is_moved(scene).await,
+                    "is told as what it is" => change::is_described(scene).await,
                     "is found where the link leads to, and the link is one" => {
                         place::behind_link(scene).await
                     }
@@ -67,8 +69,14 @@ pub(super) fn register(steps: &mut StepList) {
 
 fn register_writing(steps: &mut StepList) {
     steps
-        .when("a file is written {words}", |scene, arguments| {
-            Box::pin(async move { write_in_words(scene, arguments.words(0)?).await })
+        .when("a file is {words}", |scene, arguments| {
+            Box::pin(async move {
+                let what = arguments.words(0)?;
+                match what.strip_prefix("written ") {
+                    Some(how) => write_in_words(scene, how).await,
+                    None => change::act(scene, what).await,
+                }
+            })
         })
         .given("a file that was written {words}", |scene, arguments| {
             Box::pin(async move {
@@ -152,12 +160,8 @@ fn register_reading(steps: &mut StepList) {
                 })
             },
         )
-        .when("a file that is not there is read", |scene, _| {
-            Box::pin(async {
-                let path = scene.new_path("absent").await?;
-                scene.notes.file = Some(path.clone());
-                try_read(scene, path).await
-            })
+        .when("a file that is not there is {words}", |scene, arguments| {
+            Box::pin(async move { change::ask_for_absent(scene, arguments.words(0)?).await })
         })
         .when("a directory {words}", |scene, arguments| {
             Box::pin(async move { use_directory(scene, arguments.words(0)?).await })
@@ -215,6 +219,11 @@ async fn use_directory(scene: &mut Scene, what: &str) -> StepResult {
             return large::list(scene).await;
         }
         return tree::list(scene, files).await;
+    }
+    match what {
+        "that is not empty is removed by itself" => return change::remove_full(scene).await,
+        "is made again when there is something in it" => return change::make_twice(scene).await,
+        _ => {}
     }
     let path = scene.new_path("directory").await?;
     scene
@@ -363,7 +372,7 @@ pub(super) async fn read(
 }
 
 /// Reads what may be refused.
-async fn try_read(scene: &mut Scene, path: ByteString) -> StepResult {
+pub(super) async fn try_read(scene: &mut Scene, path: ByteString) -> StepResult {
     let answer = call_read(scene, path, 0, None).await?;
     scene.answer(answer).map(|_| ())
 }

@@ -1,5 +1,6 @@
 //! Steps of the chapters about files.
 
+mod change;
 pub(super) mod file;
 pub(super) mod large;
 mod place;

@@ -1,0 +1,210 @@
+//! FILE: what is moved, removed, made, described, and who may do what with it.
+
+use herm_protocol::{
+    ByteString,
+    client::CallError,
+    file::{ChmodParams, FileInfo, FileKind, MoveParams, PathParams, RemoveParams},
+    method,
+    sandbox::Empty,
+};
+
+use crate::{
+    scene::{Failure, Scene, shell},
+    step::StepResult,
+    steps::{composed::unknown, general::show},
+};
+
+/// What the file that is moved holds.
+const CONTENT: &str = "moved";
+
+/// A step that has to be carried out for the scenario to go on.
+fn carried_out<T>(scene: &mut Scene, answer: Result<T, CallError>) -> StepResult {
+    match scene.answer(answer)? {
+        Some(_) => Ok(()),
+        None => Err(scene.refusal()?.clone().into()),
+    }
+}
+
+/// Does to a new file what the words say.
+pub(super) async fn act(scene: &mut Scene, what: &str) -> StepResult {
+    let above = scene.new_path("changed").await?;
+    let word = shell::word(above.as_bytes());
+    let at = |name: &str| ByteString::from([above.as_bytes(), b"/", name.as_bytes()].concat());
+    let make = format!("mkdir {word} && cd {word} && printf %s {CONTENT} > old && chmod 0750 old");
+    if let Some(mode) = what.strip_prefix("given the permissions ") {
+        scene.prepare(make).await?;
+        scene.notes.file = Some(at("old"));
+        let mode = u32::from_str_radix(mode, 8).map_err(|_| unknown(mode, "permissions"))?;
+        let answer = chmod(scene, at("old"), mode).await?;
+        return carried_out(scene, answer);
+    }
+    let others = match what {
+        "moved to a new name" => "",
+        "moved over another one" => " && echo longer than the one that is moved > new",
+        "moved onto itself" => " && ln old new",
+        "described" => " && mkdir directory && ln -s old link && mkfifo pipe",
+        other => return Err(unknown(other, "done to a file")),
+    };
+    scene.prepare(make + others).await?;
+    scene.notes.file = Some(above.clone());
+    if what == "described" {
+        return Ok(());
+    }
+    let answer = relocate(scene, at("old"), at("new")).await?;
+    carried_out(scene, answer)
+}
+
+/// Asks for a file that is not there.
+pub(super) async fn ask_for_absent(scene: &mut Scene, how: &str) -> StepResult {
+    let path = scene.new_path("absent").await?;
+    scene.notes.file = Some(path.clone());
+    match how {
+        "read" => super::file::try_read(scene, path).await,
+        "described" => {
+            let answer = stat(scene, path).await?;
+            scene.answer(answer).map(|_| ())
+        }
+        "removed" => {
+            let answer = remove(scene, path).await?;
+            scene.answer(answer).map(|_| ())
+        }
+        "moved" => {
+            let to = scene.new_path("new").await?;
+            let answer = relocate(scene, path, to).await?;
+            scene.answer(answer).map(|_| ())
+        }
+        "given other permissions" => {
+            let answer = chmod(scene, path, 0o600).await?;
+            scene.answer(answer).map(|_| ())
+        }
+        other => Err(unknown(other, "done to a file")),
+    }
+}
+
+/// Removes a directory that has something in it, and does not say that this may go with it.
+pub(super) async fn remove_full(scene: &mut Scene) -> StepResult {
+    let above = scene.new_path("trees").await?;
+    let word = shell::word(above.as_bytes());
+    let text = format!(
+        "mkdir -p {word}/other/deep && cd {word} && echo kept > other/kept && echo kept > other/deep/kept"
+    );
+    scene.prepare(text).await?;
+    let path = ByteString::from([above.as_bytes(), b"/other"].concat());
+    scene.notes.file = Some(above);
+    let answer = remove(scene, path).await?;
+    scene.answer(answer).map(|_| ())
+}
+
+/// Makes a directory below one that is missing, and makes it again when there is a file in it.
+pub(super) async fn make_twice(scene: &mut Scene) -> StepResult {
+    let path = ByteString::from([scene.new_path("missing").await?.as_bytes(), b"/deeper"].concat());
+    let answer = mkdir(scene, path.clone()).await?;
+    carried_out(scene, answer)?;
+    let mark = ByteString::from([path.as_bytes(), b"/mark"].concat());
+    let word = shell::word(mark.as_bytes());
+    scene.prepare(format!("echo made > {word}")).await?;
+    scene.notes.file = Some(mark);
+    scene.notes.content = Some(b"made\n".to_vec());
+    let answer = mkdir(scene, path).await?;
+    carried_out(scene, answer)
+}
+
+/// The file has its new name only, its bytes and its permissions.
+pub(super) async fn is_moved(scene: &mut Scene) -> StepResult {
+    let text = format!(
+        "cd {}; ls; cat new; ls -l new | cut -c 1-10",
+        shell::word(super::file::file_of(scene)?.as_bytes())
+    );
+    let seen = scene.observe(text).await?;
+    let expected = format!("new\n{CONTENT}-rwxr-x---\n");
+    if seen == expected.as_bytes() {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("one file under the new name, with its bytes and permissions: {expected:?}"),
+        show(&seen),
+    ))
+}
+
+/// Each thing is told as what it is, and not as what it leads to.
+pub(super) async fn is_described(scene: &mut Scene) -> StepResult {
+    let above = super::file::file_of(scene)?;
+    for (name, kind) in [
+        ("old", FileKind::File),
+        ("directory", FileKind::Directory),
+        ("link", FileKind::Symlink),
+        ("pipe", FileKind::Other),
+    ] {
+        let path = ByteString::from([above.as_bytes(), b"/", name.as_bytes()].concat());
+        let answer = stat(scene, path).await?;
+        let told = match scene.answer(answer)? {
+            Some(told) => told,
+            None => return Err(scene.refusal()?.clone().into()),
+        };
+        let size = if kind == FileKind::File {
+            CONTENT.len() as u64
+        } else {
+            told.size
+        };
+        let mode = if kind == FileKind::File { 0o750 } else { told.mode };
+        let name = name.into();
+        let expected = FileInfo {
+            name,
+            kind,
+            size,
+            mode,
+        };
+        if told != expected {
+            return Err(Failure::failed(format!("{expected:?}"), format!("{told:?}")));
+        }
+    }
+    Ok(())
+}
+
+async fn relocate(
+    scene: &mut Scene,
+    from: ByteString,
+    to: ByteString,
+) -> Result<Result<Empty, CallError>, Failure> {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let params = MoveParams { sandbox, from, to };
+    let client = scene.client().await?;
+    Ok(client.call::<method::MoveFile>(&params, patience).await)
+}
+
+async fn chmod(scene: &mut Scene, path: ByteString, mode: u32) -> Result<Result<Empty, CallError>, Failure> {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let params = ChmodParams { sandbox, path, mode };
+    let client = scene.client().await?;
+    Ok(client.call::<method::ChangeMode>(&params, patience).await)
+}
+
+async fn mkdir(scene: &mut Scene, path: ByteString) -> Result<Result<Empty, CallError>, Failure> {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let params = PathParams { sandbox, path };
+    let client = scene.client().await?;
+    Ok(client.call::<method::MakeDirectory>(&params, patience).await)
+}
+
+async fn stat(scene: &mut Scene, path: ByteString) -> Result<Result<FileInfo, CallError>, Failure> {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let params = PathParams { sandbox, path };
+    let client = scene.client().await?;
+    Ok(client.call::<method::StatFile>(&params, patience).await)
+}
+
+async fn remove(scene: &mut Scene, path: ByteString) -> Result<Result<Empty, CallError>, Failure> {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let params = RemoveParams {
+        sandbox,
+        path,
+        recursive: false,
+    };
+    let client = scene.client().await?;
+    Ok(client.call::<method::RemoveFile>(&params, patience).await)
+}
