@@ -14,7 +14,7 @@ Feature: CAP: what is declared works, and what is not is refused
     When the backend introduces itself
     Then it declares a variant of every choice that its capabilities call for
 
-  @id:CAP-003 @must @since:0.1 @profile:core @mutant:ignores-undeclared-options
+  @id:CAP-003 @must @since:0.1 @profile:core @mutant:ignores-undeclared-options @mutant:warns-of-undeclared-options-once
   Scenario Outline: An option of a command that is not offered is refused, and nothing runs
     Several adapters took an option and dropped it (https://github.com/Arize-ai/phoenix/pull/13378).
     Given an open sandbox
@@ -109,3 +109,17 @@ Feature: CAP: what is declared works, and what is not is refused
     When a command uses what only Bash has
     Then the outcome is exited with code 0
     And standard output is exactly "b\n"
+
+  @id:CAP-007 @must @since:0.1 @profile:core @fresh @mutant:takes-unknown-values-for-the-usual
+  Scenario Outline: A value that the contract does not know is refused
+    Several adapters took an option and dropped it (https://github.com/Arize-ai/phoenix/pull/13378).
+    Given an open sandbox
+    When the backend is asked to <do something in an unknown way>
+    Then the call is refused as an invalid argument
+    And the sandbox still runs commands
+
+    Examples:
+      | do something in an unknown way            |
+      | close the sandbox in an unknown way       |
+      | give a command its input in an unknown way |
+      | keep an unknown amount of output          |

@@ -64,14 +64,16 @@ Feature: PROTO: both sides understand each other, now and later
   Scenario Outline: No more output is sent than the caller has room for
     A host process froze on half a gigabyte of output that nobody had asked for (https://github.com/NousResearch/hermes-agent/issues/64435).
     Given an open sandbox
-    When a command prints 100000 bytes <as> to a caller with room for 4096
-    Then exactly 4096 bytes arrive until there is room
-    And all 100000 bytes have arrived when there is room
+    When a command prints <many> bytes <as> to a caller with room for <room>
+    Then exactly <room> bytes arrive until there is room
+    And all <many> bytes have arrived when there is room
 
     Examples:
-      | as        |
-      | as output |
-      | as errors |
+      | many   | as        | room |
+      | 100000 | as output | 4096 |
+      | 100000 | as errors | 4096 |
+      | 8192   | as output | 4096 |
+      | 40     | as output | 1    |
 
   @id:PROTO-009 @must @since:0.1 @profile:core @alone @mutant:lingers-when-its-input-has-ended
   Scenario: The end of its input ends the backend and what runs in it

@@ -205,3 +205,12 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
     Examples:
       | is meant | so                 |
       | is fed   | exited with code 0 |
+
+  @id:CANCEL-018 @must @since:0.1 @profile:core @needs:cancel @mutant:waits-for-those-that-are-stopped
+  Scenario: A command that is stopped can be cancelled
+    What is stopped takes no other signal than the one that kills (https://pubs.opengroup.org/onlinepubs/9799919799/functions/V3_chap02.html#tag_16_04_03).
+    Given an open sandbox
+    And a command that stops itself and keeps a beat
+    When the command is cancelled
+    Then the outcome is cancelled
+    And the beat has stopped

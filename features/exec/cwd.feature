@@ -31,6 +31,8 @@ Feature: CWD: a command runs where it was told to
       | $HOME and `pwd`  |
       | two\\nlines       |
       | -rf              |
+      | -                |
+      | ends with\\n      |
       | ~                |
       | grün-日本        |
       | semi;colon&      |

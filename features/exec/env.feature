@@ -18,7 +18,7 @@ Feature: ENV: a command sees the variables it was given, and no secrets
       | letters beyond ASCII      |
       | 100000 bytes              |
 
-  @id:ENV-002 @must @since:0.1 @profile:core @needs:env @mutant:variables-stick
+  @id:ENV-002 @must @since:0.1 @profile:core @needs:env @mutant:variables-stick @mutant:variables-stick-where-set-up-failed
   Scenario: A variable of one command is not seen by the next
     Variables set for one run were found by another (https://github.com/NousResearch/hermes-agent/issues/91440).
     Given an open sandbox

@@ -302,3 +302,14 @@ Feature: JOB: work that outlives its command
     When a job writes more than is kept for it
     Then the job is told as exited with its code, also in the list
     And the job keeps the end of its output, and tells a gap before it
+
+  @id:JOB-033 @must @since:0.1 @profile:jobs @needs:jobs @fresh @mutant:gives-ids-again
+  Scenario: The id of a job that was forgotten is that of no other
+    A registry that knew jobs by number showed and stopped another one than was meant (https://github.com/NousResearch/hermes-agent/issues/17770).
+    Given an open sandbox
+    When a job prints three lines and exits with a code
+    And the job is over and forgotten
+    And a job keeps a beat
+    And an unknown job is killed by the id of one that was forgotten
+    Then the call is refused because the job is not there
+    And the beat goes on

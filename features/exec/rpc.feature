@@ -30,6 +30,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
       | arguments     |
       | 0 bytes       |
       | 8 bytes       |
+      | 1048576 bytes |
       | 3000000 bytes |
 
   @id:RPC-004 @must @since:0.1 @profile:core @needs:rpc @mutant:allows-tools-by-their-beginning @mutant:allows-tools-in-any-case @mutant:asks-for-tools-that-were-not-allowed

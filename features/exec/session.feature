@@ -210,3 +210,12 @@ Feature: SESSION: what a shell knows is carried from command to command
       | given              | it           |
       | defined a function | the function |
       | defined an alias   | the alias    |
+
+  @id:SESSION-019 @must @since:0.1 @profile:sessions @needs:sessions,cancel @mutant:the-cancelled-lose-their-sessions
+  Scenario: A cancel ends a command and leaves its session as it was
+    A cancel at the wrong moment left half of a change behind (https://github.com/NousResearch/hermes-agent/issues/38249).
+    Given an open sandbox
+    And a session that carries something
+    When a command of the session changes everything and is cancelled
+    Then the outcome is cancelled
+    And the session has what it carries

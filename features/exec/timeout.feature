@@ -194,3 +194,19 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When one of 5 commands that have a deadline each runs into its own
     Then the outcome is timed out, no later than 1 second after the deadline
     And each of the others has received its own number and nothing else
+
+  @id:TIMEOUT-020 @must @since:0.1 @profile:core @needs:timeout @mutant:believes-what-dies-at-its-deadline
+  Scenario: A command that is at its deadline has timed out, whatever code it ends with then
+    A build that was cut off by its deadline was told as done, since it exits with 0 when it is asked to end (https://github.com/daytonaio/daytona/issues/4230).
+    Given an open sandbox
+    When a command that exits with 0 when it is asked to end keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped
+
+  @id:TIMEOUT-021 @must @since:0.1 @profile:core @needs:timeout @mutant:waits-for-those-that-are-stopped
+  Scenario: A command that is stopped is ended at its deadline
+    What is stopped takes no other signal than the one that kills (https://pubs.opengroup.org/onlinepubs/9799919799/functions/V3_chap02.html#tag_16_04_03).
+    Given an open sandbox
+    When a command that stops itself keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped

@@ -100,3 +100,10 @@ Feature: LEAK: nothing is left, and nothing of others is touched
     Given an open sandbox
     When 400 commands that print their own number one after the other have ended
     Then each has received its own number and nothing else
+
+  @id:LEAK-012 @must @since:0.1 @profile:core @fresh @mutant:keeps-its-state-where-commands-start
+  Scenario: Nothing but what commands have made lies where they start
+    A wrapper kept its state in a file beside the user's own (https://github.com/NousResearch/hermes-agent/issues/38249).
+    Given an open sandbox
+    When 12 commands in every way have ended
+    Then a command finds nothing new in the directory that commands start in

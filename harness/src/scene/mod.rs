@@ -93,6 +93,8 @@ pub(crate) struct Notes {
     pub(crate) mark: Option<ByteString>,
     /// The id of a sandbox, or a name, that an error should tell.
     pub(crate) name: Option<String>,
+    /// The id of a job that was forgotten.
+    pub(crate) forgotten: Option<String>,
     /// The stream in question, where it is not standard output.
     pub(crate) stream: Option<Stream>,
     /// The session in question.

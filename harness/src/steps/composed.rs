@@ -109,6 +109,9 @@ pub(super) fn register(steps: &mut StepList) {
                     "it in the directory that commands start in" => file::find_relative(scene).await,
                     "the mark in the directory that commands start in" => general::find_mark(scene).await,
                     "that it is gone, and the other one as it was" => tree::other_untouched(scene).await,
+                    "nothing new in the directory that commands start in" => {
+                        leak::nothing_where_commands_start(scene).await
+                    }
                     "that nothing of it is gone" => tree::other_untouched(scene).await,
                     "these files as they were" => kept_files::find(scene).await,
                     "these lines in the file, byte for byte" => shell::find_lines(scene).await,

@@ -159,7 +159,18 @@ pub(crate) async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
         },
         other => return Err(Failure::suite(format!("{other:?} is no option"))),
     };
-    scene.run(&params).await
+    scene.run(&params).await?;
+    if scene.refusal.is_none() {
+        return Ok(());
+    }
+    // Who asks again has understood nothing better, and is refused as before.
+    let again = scene.command("true").await?.exec;
+    scene
+        .run(&RunParams {
+            exec: again,
+            ..params
+        })
+        .await
 }
 
 async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
@@ -229,6 +240,17 @@ pub(crate) async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
         "close a session" => (
             "session.close",
             json!({"sandbox": sandbox, "session": "herm-none"}),
+        ),
+        "close the sandbox in an unknown way" => {
+            ("sandbox.close", json!({"sandbox": sandbox, "how": "archive"}))
+        }
+        "give a command its input in an unknown way" => (
+            "exec.run",
+            json!({"sandbox": sandbox, "exec": scene.token(), "command": {"shell": "true"}, "stdin": {"mode": "file"}}),
+        ),
+        "keep an unknown amount of output" => (
+            "exec.run",
+            json!({"sandbox": sandbox, "exec": scene.token(), "command": {"shell": "true"}, "capture": {"head": "all", "tail": 0}}),
         ),
         "search files" => (
             "file.search",

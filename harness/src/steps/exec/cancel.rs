@@ -62,6 +62,10 @@ pub(crate) async fn start(scene: &mut Scene, what: &str) -> StepResult {
             let beat = scene.new_beat("").await?;
             (format!("{beat} & while :; do echo 0123456789012345; done"), true)
         }
+        "stops itself and keeps a beat" => {
+            let text = timeout::beat_in_words(scene, "that stops itself keeps a beat");
+            (text.await?, false)
+        }
         "ignores requests to end and keeps a beat" => {
             let text = timeout::beat_in_words(scene, "that ignores requests to end keeps a beat");
             (text.await?, false)

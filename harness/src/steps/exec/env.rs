@@ -30,8 +30,9 @@ pub(super) fn register(steps: &mut StepList) {
             |scene, arguments| {
                 Box::pin(async move {
                     let variable = Variable::new(arguments.text(0)?, arguments.text(1)?);
-                    run_with(scene, "true".into(), variable).await?;
-                    scene.result().map(|_| ()).map_err(Failure::while_preparing)
+                    run_to_every_end(scene, variable)
+                        .await
+                        .map_err(Failure::while_preparing)
                 })
             },
         )
@@ -198,6 +199,30 @@ fn no_secret(scene: &Scene, name: &str) -> StepResult {
             format!("the value of {name} not to reach commands"),
             "it is in their environment",
         ));
+    }
+    Ok(())
+}
+
+/// Runs commands with this variable that end by themselves, at their deadline, and before they have begun.
+async fn run_to_every_end(scene: &mut Scene, variable: Variable) -> StepResult {
+    let mut all = vec![scene.command("true").await?];
+    if scene.declares("timeout").await? {
+        let timeout_ms = Some(200);
+        let command = scene.command("sleep 20").await?;
+        all.push(RunParams {
+            timeout_ms,
+            ..command
+        });
+    }
+    if scene.declares("cwd").await? {
+        let cwd = Some("/herm-no-such-directory".into());
+        let command = scene.command("true").await?;
+        all.push(RunParams { cwd, ..command });
+    }
+    for mut params in all {
+        params.env = vec![variable.clone()];
+        scene.run(&params).await?;
+        scene.result()?;
     }
     Ok(())
 }

@@ -255,6 +255,15 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
             params.timeout_ms = Some(300);
             scene.run(&params).await
         }
+        "changes everything and is cancelled" => {
+            let params = command(scene, format!("export {KEPT}=half; cd /; echo begun; sleep 20")).await?;
+            let patience = scene.patience();
+            let mut exec = scene.start(&params).await?;
+            exec.wait_until(patience, |record| !record.pieces.is_empty())
+                .await?;
+            scene.running.push(exec);
+            super::timeout::cancel(scene, 1).await
+        }
         "is run in a directory of its own" => {
             let mut params = command(scene, "true").await?;
             params.cwd = Some("/".into());

@@ -132,6 +132,10 @@ pub(super) async fn beat_in_words(scene: &mut Scene, what: &str) -> Result<Strin
             let beat = scene.new_beat("trap \"\" TERM HUP;").await?;
             format!("{NEEDS_SETSID}; env -i PATH=\"$PATH\" setsid {beat} & wait; sleep 30")
         }
+        "that exits with 0 when it is asked to end keeps a beat" => {
+            format!("trap 'exit 0' TERM; {} & wait", scene.new_beat("").await?)
+        }
+        "that stops itself keeps a beat" => format!("{} & kill -STOP $$", scene.new_beat("").await?),
         "that ignores requests to end keeps a beat" => {
             let beat = scene.new_beat("trap \"\" TERM HUP INT;").await?;
             format!("trap '' TERM HUP INT; {beat}; {beat}")
@@ -250,7 +254,7 @@ pub(crate) fn told_apart(scene: &Scene) -> StepResult {
 }
 
 /// Cancels the command that many times, each time right behind the one before, and waits for its end.
-async fn cancel(scene: &mut Scene, times: usize) -> StepResult {
+pub(super) async fn cancel(scene: &mut Scene, times: usize) -> StepResult {
     let patience = scene.patience();
     let Some(exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));

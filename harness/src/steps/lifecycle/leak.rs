@@ -47,7 +47,12 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(open_in_vain(scene))
         })
         .when("{int} commands {words} have ended", |scene, arguments| {
-            Box::pin(async move { run_many(scene, arguments.int(0)?, arguments.words(1)?).await })
+            Box::pin(async move {
+                match arguments.words(1)? {
+                    "in every way" => run_in_every_way(scene, arguments.int(0)?).await,
+                    kind => run_many(scene, arguments.int(0)?, kind).await,
+                }
+            })
         })
         .then("the ledger tells of it", |scene, _| Box::pin(scene.newly_owned()))
         .then("nothing is left of {words}", |scene, arguments| {
@@ -174,6 +179,52 @@ async fn open_in_vain(scene: &mut Scene) -> StepResult {
 }
 
 /// Runs commands one after the other. What a first round leaves is no leak; what the others add is.
+/// Runs so many commands in turns in every way that is offered, also such as are ended early.
+async fn run_in_every_way(scene: &mut Scene, count: u32) -> StepResult {
+    scene.notes.content = Some(scene.observe("ls -A").await?);
+    let sandbox = scene.sandbox().await?.id;
+    let plain = scene.command("true").await?;
+    let long = format!("cat > /dev/null <<'END'\n{}\nEND\n", "x".repeat(200 * 1024));
+    let mut all = vec![plain.clone(), scene.command(long).await?];
+    if scene.declares("sessions").await? {
+        for text in ["export PROBE_LEFT=1; f() { :; }; cd .", "sh -c 'exit 3'"] {
+            let session = Some("leaves nothing".to_owned());
+            let command = scene.command(text).await?;
+            all.push(RunParams { session, ..command });
+        }
+    }
+    if scene.declares("stdin").await? {
+        let stdin = Stdin::Bytes { data: "input".into() };
+        let command = scene.command("cat").await?;
+        all.push(RunParams { stdin, ..command });
+    }
+    if scene.declares("timeout").await? {
+        let timeout_ms = Some(300);
+        let command = scene.command("sleep 20").await?;
+        all.push(RunParams {
+            timeout_ms,
+            ..command
+        });
+    }
+    if scene.declares("argv").await? {
+        all.push(scene.command_in(&sandbox, Command::Argv(vec!["true".into()])));
+    }
+    if scene.declares("cwd").await? {
+        let cwd = Some("/herm-no-such-directory".into());
+        let command = scene.command("true").await?;
+        all.push(RunParams { cwd, ..command });
+    }
+    for params in all.iter().cycle().take(usize::try_from(count).unwrap_or(0)) {
+        let exec = scene.command("true").await?.exec;
+        let params = RunParams {
+            exec,
+            ..params.clone()
+        };
+        scene.run(&params).await?;
+    }
+    Ok(())
+}
+
 async fn run_many(scene: &mut Scene, count: u32, which: &str) -> StepResult {
     scene.sandbox().await?;
     match which {
@@ -239,4 +290,15 @@ async fn run_in_vain(scene: &mut Scene, kind: u32) -> StepResult {
         return Err(Failure::inconclusive("a command that cannot be run was run"));
     }
     Ok(())
+}
+
+/// What lies in the directory that commands start in is nobody's but the caller's, who has put nothing there.
+pub(crate) async fn nothing_where_commands_start(scene: &mut Scene) -> StepResult {
+    let before = scene.notes.content.clone().unwrap_or_default();
+    let seen = scene.observe("ls -A").await?;
+    if seen == before {
+        return Ok(());
+    }
+    let expected = format!("what was there before: {}", show(&before));
+    Err(Failure::failed(expected, show(&seen)))
 }

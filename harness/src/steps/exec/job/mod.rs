@@ -71,7 +71,11 @@ pub(super) fn register(steps: &mut StepList) {
         })
         .when("an unknown job is {words}", |scene, arguments| {
             Box::pin(async move {
-                match arguments.words(0)?.strip_suffix(" by an id like the job's") {
+                let words = arguments.words(0)?;
+                if let Some(how) = words.strip_suffix(" by the id of one that was forgotten") {
+                    return unknown::ask_about_forgotten(scene, how).await;
+                }
+                match words.strip_suffix(" by an id like the job's") {
                     Some(how) => unknown::ask_by_like_ids(scene, how).await,
                     None => unknown::ask_about_none(scene, arguments.words(0)?).await,
                 }
@@ -99,6 +103,7 @@ async fn do_to_job(scene: &mut Scene, what: &str) -> StepResult {
         "over" => over(scene).await,
         "over and forgotten" => {
             over(scene).await?;
+            scene.notes.forgotten = scene.notes.name.clone();
             forget(scene).await
         }
         "over and killed" => {

@@ -19,6 +19,13 @@ pub(super) async fn ask_about_none(scene: &mut Scene, how: &str) -> StepResult {
     ask_about(scene, how, "987654321".into()).await
 }
 
+/// Asks by the id of the job that was forgotten.
+pub(super) async fn ask_about_forgotten(scene: &mut Scene, how: &str) -> StepResult {
+    let forgotten = scene.notes.forgotten.clone();
+    let forgotten = forgotten.ok_or_else(|| Failure::suite("no job was forgotten"))?;
+    ask_about(scene, how, forgotten).await
+}
+
 /// Asks by ids that only look like the job's, up to the first that is not refused as unknown.
 pub(super) async fn ask_by_like_ids(scene: &mut Scene, how: &str) -> StepResult {
     let id = of_job(scene).await?.job;
