@@ -46,22 +46,7 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move { exit::name(scene, arguments.words(0)?).await })
         })
         .when("a command uses {words}", |scene, arguments| {
-            Box::pin(async move {
-                let what = arguments.words(0)?;
-                if let Some(fate) = what.strip_prefix("the name of one that ") {
-                    return race::run_under_old_name(scene, fate).await;
-                }
-                match what {
-                    "a directory that was removed and made again" => cwd::use_again(scene).await,
-                    "what only Bash has" => cap::use_bash(scene).await,
-                    "more memory than there is" => exit::exhaust_memory(scene).await,
-                    "a helper of its shell for its output" => stream::use_helper(scene).await,
-                    "variables that look like lines of a file" => like_lines::give_command(scene).await,
-                    "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
-                    "a program that is on its own search path" => lookup::use_own_path(scene).await,
-                    other => Err(unknown(other, "used by a command")),
-                }
-            })
+            Box::pin(async move { command_uses(scene, arguments.words(0)?).await })
         })
         .when("the backend {words}", |scene, arguments| {
             Box::pin(async move {
@@ -108,11 +93,12 @@ pub(super) fn register(steps: &mut StepList) {
                     "exactly that name in its directory" => file::find_name(scene).await,
                     "it in the directory that commands start in" => file::find_relative(scene).await,
                     "the mark in the directory that commands start in" => general::find_mark(scene).await,
-                    "that it is gone, and the other one as it was" => tree::other_untouched(scene).await,
+                    "that it is gone, and the other one as it was" | "that nothing of it is gone" => {
+                        tree::other_untouched(scene).await
+                    }
                     "nothing new in the directory that commands start in" => {
                         leak::nothing_where_commands_start(scene).await
                     }
-                    "that nothing of it is gone" => tree::other_untouched(scene).await,
                     "these files as they were" => kept_files::find(scene).await,
                     "these lines in the file, byte for byte" => shell::find_lines(scene).await,
                     other => Err(unknown(other, "to be found")),
@@ -125,6 +111,22 @@ pub(super) fn register(steps: &mut StepList) {
         .then("it was {words}", |scene, arguments| {
             Box::pin(async move { it_was(scene, arguments.words(0)?) })
         });
+}
+
+async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(fate) = what.strip_prefix("the name of one that ") {
+        return race::run_under_old_name(scene, fate).await;
+    }
+    match what {
+        "a directory that was removed and made again" => cwd::use_again(scene).await,
+        "what only Bash has" => cap::use_bash(scene).await,
+        "more memory than there is" => exit::exhaust_memory(scene).await,
+        "a helper of its shell for its output" => stream::use_helper(scene).await,
+        "variables that look like lines of a file" => like_lines::give_command(scene).await,
+        "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
+        "a program that is on its own search path" => lookup::use_own_path(scene).await,
+        other => Err(unknown(other, "used by a command")),
+    }
 }
 
 /// The words of a step mean nothing: a fault of the suite.

@@ -137,9 +137,8 @@ pub(super) async fn is_described(scene: &mut Scene) -> StepResult {
     ] {
         let path = ByteString::from([above.as_bytes(), b"/", name.as_bytes()].concat());
         let answer = stat(scene, path).await?;
-        let told = match scene.answer(answer)? {
-            Some(told) => told,
-            None => return Err(scene.refusal()?.clone().into()),
+        let Some(told) = scene.answer(answer)? else {
+            return Err(scene.refusal()?.clone().into());
         };
         let size = if kind == FileKind::File {
             CONTENT.len() as u64

@@ -103,7 +103,7 @@ async fn do_to_job(scene: &mut Scene, what: &str) -> StepResult {
         "over" => over(scene).await,
         "over and forgotten" => {
             over(scene).await?;
-            scene.notes.forgotten = scene.notes.name.clone();
+            scene.notes.forgotten.clone_from(&scene.notes.name);
             forget(scene).await
         }
         "over and killed" => {
