@@ -1,7 +1,7 @@
 Feature: ERROR: an error names the thing and the way out
   What a program can branch on is typed; what a person reads says what to do.
 
-  @id:ERROR-001 @must @since:0.1 @profile:core @mutant:vague-errors @mutant:internal-error-for-everything @mutant:errors-name-the-first
+  @id:ERROR-001 @must @since:0.1 @profile:core @mutant:vague-errors @mutant:internal-error-for-everything @mutant:errors-name-the-first @mutant:breaks-when-asked-again @mutant:jobs-are-missing-for-their-sandbox
   Scenario Outline: A sandbox that does not exist is named in a typed error
     A container that had been removed looked like a failing command for days (https://github.com/NousResearch/hermes-agent/issues/36266).
     When <something> is asked of a sandbox that never existed
@@ -19,6 +19,10 @@ Feature: ERROR: an error names the thing and the way out
     Examples:
       | something   |
       | its state   |
+    @needs:jobs
+    Examples:
+      | something   |
+      | how a job goes on |
 
   @id:ERROR-002 @must @since:0.1 @profile:core @mutant:internal-error-for-everything @mutant:fills-in-what-is-missing
   Scenario Outline: A request without a part that it needs is refused, naming the part

@@ -152,3 +152,20 @@ Feature: CWD: a command runs where it was told to
     Given an open sandbox
     When a command uses a directory that was removed and made again
     Then standard output is exactly "new\n"
+
+  @id:CWD-018 @must @since:0.1 @profile:core @needs:cwd @mutant:only-texts-look-at-their-directory
+  Scenario Outline: Whatever is to run in a directory that does not exist is refused
+    A command ran in another directory than the one that was asked for and had been removed (https://github.com/anthropics/claude-code/issues/18236).
+    Given an open sandbox
+    When a command that leaves a mark is run in a directory that does not exist, as <what it is>
+    Then the outcome is set-up failed because the directory was not found
+    And the mark is not there
+
+    @needs:argv
+    Examples:
+      | what it is             |
+      | a program              |
+    @needs:sessions
+    Examples:
+      | what it is             |
+      | a command of a session |

@@ -45,13 +45,22 @@ Feature: ENC: characters arrive whole, and bytes as they are
       | text in UTF-16 with its byte order  |
       | half a character at its end         |
       | what only looks like UTF-8          |
+      | letters and accents apart           |
 
-  @id:ENC-005 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart,stream_bytes=exact @mutant:errors-as-text @mutant:output-as-text
-  Scenario: Text in another encoding arrives byte for byte as an error, too
+  @id:ENC-005 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart,stream_bytes=exact @mutant:errors-as-text @mutant:output-as-text @mutant:errors-are-composed
+  Scenario Outline: Text in another encoding arrives byte for byte as an error, too
     What a reader of one stream did right, that of the other did not (https://github.com/NousResearch/hermes-agent/pull/72324).
     Given an open sandbox
-    When a command writes text in Latin-1, as an error
+    When a command writes <text>, as an error
     Then standard error is all that was printed
+
+    Examples:
+      | text                                |
+      | text in Latin-1                     |
+      | half a character at its end         |
+      | words with NUL bytes between them   |
+      | text behind a mark of its byte order |
+      | letters and accents apart           |
 
   @id:ENC-006 @must @since:0.1 @profile:core @mutant:cuts-output-at-nul
   Scenario: A NUL byte is output as any other

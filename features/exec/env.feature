@@ -176,3 +176,30 @@ Feature: ENV: a command sees the variables it was given, and no secrets
     Examples:
       | who            |
       | a program uses |
+
+  @id:ENV-018 @must @since:0.1 @profile:core @needs:env @mutant:takes-no-variables-of-the-system @mutant:needs-its-own-search-path
+  Scenario Outline: A variable that others read, too, is what it was given as
+    An option of the caller's that a wrapper needed for itself was lost (https://github.com/NousResearch/hermes-agent/issues/59286).
+    Given an open sandbox
+    When a command with the variable "<name>" set to "/probe/value" prints it
+    Then the outcome is exited with code 0
+    And standard output is exactly "/probe/value"
+
+    Examples:
+      | name            |
+      | HOME            |
+      | LANG            |
+      | LC_ALL          |
+      | LD_LIBRARY_PATH |
+      | PATH            |
+      | PYTHONPATH      |
+      | TERM            |
+      | TMPDIR          |
+      | USER            |
+
+  @id:ENV-019 @must @since:0.1 @profile:core @needs:env @mutant:names-in-any-case-are-one
+  Scenario: Variables whose names differ in the case of a letter are two
+    Names are compared as they are written (https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap08.html).
+    Given an open sandbox
+    When a command with the variable "probe_name" set to "small" prints it beside one in capital letters
+    Then standard output is exactly "small PROBE_NAME"

@@ -57,13 +57,15 @@ Feature: RACE: what happens at the same time stays apart
     And standard output is exactly "begun\nended\n"
     And the mark is not there
 
-  @id:RACE-009 @must @since:0.1 @profile:core @mutant:goes-on-counting-under-an-old-name @mutant:keeps-the-names-of-the-refused @mutant:deadlines-outlive-their-commands @mutant:keeps-late-cancels-for-the-next
+  @id:RACE-009 @must @since:0.1 @profile:core @mutant:goes-on-counting-under-an-old-name @mutant:announces-a-name-once @mutant:goes-on-at-the-offset-of-an-old-name @mutant:keeps-the-names-of-the-refused @mutant:deadlines-outlive-their-commands @mutant:keeps-late-cancels-for-the-next
   Scenario Outline: The name of a command that is over can be used again, and means the new one
     Late results that are told by name show up in another call unless the name begins anew (https://github.com/NousResearch/hermes-agent/issues/65298).
     Given an open sandbox
     When a command uses the name of one that <is over>
     Then standard output is exactly "second\n"
     And the total of standard output is 7 bytes
+    And it was announced once, before any output
+    And the pieces of each stream follow each other without gap or overlap
 
     Examples:
       | is over     |

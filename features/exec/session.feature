@@ -219,3 +219,11 @@ Feature: SESSION: what a shell knows is carried from command to command
     When a command of the session changes everything and is cancelled
     Then the outcome is cancelled
     And the session has what it carries
+
+  @id:SESSION-020 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-take-short-texts-only
+  Scenario: A text of a session may be longer than an argument may be
+    A large payload in the arguments of a helper hit a limit (https://github.com/langfuse/langfuse/pull/16831).
+    Given an open sandbox
+    When a command of the session writes 200 KiB by a here-document
+    Then the outcome is exited with code 0
+    And standard output is exactly "204800\n"

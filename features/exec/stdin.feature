@@ -19,6 +19,8 @@ Feature: STDIN: a command reads what it was given, and then the end
       | input                    |
       | nothing at all           |
       | one byte                 |
+      | lines of other systems   |
+      | text behind a mark of its byte order |
       | text without a newline   |
       | what a shell would expand |
 
@@ -132,3 +134,17 @@ Feature: STDIN: a command reads what it was given, and then the end
     When a command of the session repeats its input
     Then the outcome is exited with code 0
     And standard output is exactly "one\ntwo\nend\n"
+
+  @id:STDIN-015 @must @since:0.1 @profile:sessions @needs:sessions @mutant:texts-of-sessions-are-their-own-input
+  Scenario: A command of a session that was given no input reads the end at once
+    Text that was fed to a shell as its input was swallowed by the first program that read (https://github.com/devlawey/filar/pull/365).
+    Given an open sandbox
+    When a command of the session counts its input
+    Then it has counted 0 bytes
+
+  @id:STDIN-016 @must @since:0.1 @profile:core @mutant:long-texts-are-their-own-input
+  Scenario: A long text that was given no input reads the end at once
+    Text that was fed to a shell as its input was swallowed by the first program that read (https://github.com/devlawey/filar/pull/365).
+    Given an open sandbox
+    When a command whose text has 200 KiB behind what counts its input is run
+    Then it has counted 0 bytes

@@ -4,6 +4,7 @@ use herm_protocol::{
     ByteString,
     exec::{Command, RunParams},
     file::ReadParams,
+    job::JobWaitParams,
     method::{self, Method as _},
     sandbox::{SandboxRef, Variable},
 };
@@ -67,9 +68,11 @@ pub(crate) async fn run_with_negative_deadline(scene: &mut Scene) -> StepResult 
     call_changed(scene, &params, |params| params["timeout_ms"] = (-1).into()).await
 }
 
-/// The error of one that was asked for before is none of this one: two are asked for, and the second is looked at.
+/// The error of one that was asked for before is none of this one, and asking again changes nothing: two are asked for, the
+/// second with a name full of signs and twice, and its second error is looked at.
 async fn ask_nobody(scene: &mut Scene, what: &str) -> StepResult {
-    for sandbox in [scene.token(), scene.token()] {
+    let full_of_signs = format!("{}'\"\\ \u{fc}\n", scene.token());
+    for sandbox in [scene.token(), full_of_signs.clone(), full_of_signs] {
         ask_for(scene, what, &sandbox).await?;
         scene.notes.name = Some(sandbox);
     }
@@ -92,6 +95,15 @@ async fn ask_for(scene: &mut Scene, what: &str, sandbox: &str) -> StepResult {
                 length: None,
             };
             let answer = client.call::<method::ReadFile>(&params, patience).await;
+            scene.answer(answer).map(|_| ())
+        }
+        "how a job goes on" => {
+            let params = JobWaitParams {
+                sandbox: sandbox.to_owned(),
+                job: "1".into(),
+                within_ms: Some(0),
+            };
+            let answer = client.call::<method::WaitJob>(&params, patience).await;
             scene.answer(answer).map(|_| ())
         }
         "its state" => {

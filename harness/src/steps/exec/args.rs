@@ -40,7 +40,18 @@ fn arguments_of(kind: &str) -> Result<&'static [&'static str], Failure> {
     Ok(match kind {
         "no bytes" => &["", "a", "", ""],
         "blanks and newlines" => &[" ", "a  b", "two\nlines", "\t", "\n", "ends with one\n"],
-        "quotes and backslashes" => &["'", "\"", "it's", "\\", "\\n", "\\\\", "\"a b\"", "'a b'"],
+        "quotes and backslashes" => &[
+            "'",
+            "\"",
+            "it's",
+            "\\",
+            "\\n",
+            "\\\\",
+            "\"a b\"",
+            "'a b'",
+            "it's \"both\"",
+            "\\'\\\"",
+        ],
         "what a shell would expand" => &[
             "$HOME", "${HOME}", "$(id)", "`id`", "*", "~", "{a,b}", "!!", "a;b", "a|b", ">x", "&", "#", "%s",
             "{text}",

@@ -2,7 +2,7 @@
 
 use herm_protocol::{
     ByteString,
-    exec::{Command, Outcome, Stream},
+    exec::{Command, Outcome, RunParams, Stream},
 };
 
 use super::stdin::expect_content;
@@ -190,6 +190,7 @@ fn expect_directory(scene: &Scene, directory: &ByteString) -> StepResult {
 }
 
 pub(crate) async fn run_in(scene: &mut Scene, what: &str) -> StepResult {
+    let (what, kind) = what.split_once(", as ").unwrap_or((what, "a command"));
     let mark = new_mark(scene).await?;
     let mut path = scene.new_path("nowhere").await?;
     match what {
@@ -212,7 +213,18 @@ pub(crate) async fn run_in(scene: &mut Scene, what: &str) -> StepResult {
         }
         other => return Err(Failure::suite(format!("{other:?} is no place"))),
     }
-    let mut params = scene.command(mark).await?;
+    let mut params = match kind {
+        "a program" => {
+            let sandbox = scene.sandbox().await?.id;
+            let words = ["sh".into(), "-c".into(), ByteString::from(mark)];
+            scene.command_in(&sandbox, Command::Argv(words.to_vec()))
+        }
+        "a command of a session" => RunParams {
+            session: Some(scene.token()),
+            ..scene.command(mark).await?
+        },
+        _ => scene.command(mark).await?,
+    };
     params.cwd = Some(path);
     scene.run(&params).await
 }

@@ -47,6 +47,7 @@ fn bytes_of(what: &str) -> Result<&'static [u8], Failure> {
         "what only looks like UTF-8" => {
             b"\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \x80 \xe2\x82( \xf8\x88\x80\x80\x80\n"
         }
+        "letters and accents apart" => "e\u{301} \u{e9} a\u{30a}\n".as_bytes(),
         "words with NUL bytes between them" => b"one\0two\0\0three\0",
         "colours and movements of a cursor" => {
             b"\x1b[1;31mred\x1b[0m \x1b[2K\x1b[10;5H\x1b]0;title\x07 \x1bM\x1b(B\n"

@@ -43,6 +43,9 @@ pub(super) fn register(steps: &mut StepList) {
                     let name = arguments.text(0)?;
                     let variable = Variable::new(name.as_str(), arguments.text(1)?);
                     let text = match arguments.words(2)? {
+                        "prints it beside one in capital letters" => {
+                            return print_both(scene, variable).await;
+                        }
                         "prints it" => print_of(&name),
                         "prints the variable of its sandbox" => print_of(open::OF_SANDBOX),
                         "asks whether it is set" => ask_of(&name),
@@ -225,4 +228,14 @@ async fn run_to_every_end(scene: &mut Scene, variable: Variable) -> StepResult {
         scene.result()?;
     }
     Ok(())
+}
+
+/// Prints a variable, and one whose name is the same in capital letters, and its value, too.
+async fn print_both(scene: &mut Scene, small: Variable) -> StepResult {
+    let name = small.name.to_string_lossy().into_owned();
+    let capital = name.to_uppercase();
+    let text = format!("printf '%s %s' \"${name}\" \"${capital}\"");
+    let mut params = scene.command(text).await?;
+    params.env = vec![small, Variable::new(capital.as_str(), capital.as_str())];
+    scene.run(&params).await
 }

@@ -22,7 +22,7 @@ const NO_PROGRAM: &str = "herm-no-such-program";
 pub(super) fn register(steps: &mut StepList) {
     steps
         .when("a command exits with code {int}", |scene, arguments| {
-            Box::pin(async move { run(scene, &format!("exit {}", arguments.int::<u8>(0)?)).await })
+            Box::pin(async move { run(scene, &format!("sh -c 'exit {}'", arguments.int::<u8>(0)?)).await })
         })
         .when("a command ends itself with signal {int}", |scene, arguments| {
             Box::pin(

@@ -270,6 +270,15 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
             scene.run(&params).await
         }
         "names the files that it holds open" => run(scene, open_files::TELL).await,
+        "counts its input" => run(scene, "wc -c").await,
+        "writes 200 KiB by a here-document" => {
+            let line = "0123456789abcde\n";
+            run(
+                scene,
+                format!("wc -c <<'END'\n{}END\n", line.repeat(200 * 1024 / line.len())),
+            )
+            .await
+        }
         "repeats its input" => {
             let mut params = command(scene, "cat; echo end").await?;
             params.stdin = Stdin::Bytes { data: INPUT.into() };

@@ -23,6 +23,10 @@ async fn run_text(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(size) = number_in(what, "has ", " KiB") {
         return run_long(scene, size).await;
     }
+    if let Some(size) = number_in::<usize>(what, "has ", " KiB behind what counts its input") {
+        let text = format!("wc -c\n: <<'END'\n{}\nEND\n", "x".repeat(size * 1024));
+        return run(scene, text, Vec::new()).await;
+    }
     if let Some(kind) = what.strip_prefix("holds ") {
         let (text, output) = args::text_that_holds(kind)?;
         return run(scene, text, output).await;

@@ -152,6 +152,11 @@ pub(super) const TEXTS: &[Text] = &[
         output: "one|two |",
     },
     Text {
+        words: "closes its outputs and exits with 5 a second later",
+        script: "exec >&- 2>&-\nsleep 1\nexit 5",
+        output: "",
+    },
+    Text {
         words: "is a program of many lines",
         script: include_str!("shell_program.sh"),
         output: "one\n<two>\n<lines>\ntotal 2\n",

@@ -114,6 +114,8 @@ async fn repeat(scene: &mut Scene, what: &str) -> StepResult {
     let content = match what {
         "nothing at all" => Vec::new(),
         "one byte" => b"x".to_vec(),
+        "lines of other systems" => b"one\r\ntwo\r\nthree\r".to_vec(),
+        "text behind a mark of its byte order" => "\u{feff}text\n".into(),
         "text without a newline" => "two lines,\nthe last without an end: grün".into(),
         "what a shell would expand" => b"$HOME `id` $(id) \\ ' \" ! * ~ EOF\n".to_vec(),
         "every byte value" => all_bytes(),
