@@ -15,7 +15,7 @@ Feature: RACE: what happens at the same time stays apart
     When 8 commands that tell their own directory and their own variable again and again run at the same time
     Then each has stood in its own directory and seen its own variable
 
-  @id:RACE-003 @must @since:0.1 @profile:core @fresh @mutant:opens-one-for-all-who-ask
+  @id:RACE-003 @must @since:0.1 @profile:core @fresh @mutant:opens-one-for-all-who-ask @mutant:one-template-for-all-who-ask
   Scenario: Sandboxes that are opened at the same time are each one of its own
     Sandboxes that were started in parallel hung each other up (https://github.com/SWE-agent/SWE-ReX/issues/261).
     When 6 sandboxes are opened at the same time

@@ -30,6 +30,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
       | arguments     |
       | 0 bytes       |
       | 8 bytes       |
+      | empty lines   |
       | 1048576 bytes |
       | 3000000 bytes |
 
@@ -147,6 +148,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
       | in a session                                        |
       | in a session that has called one before             |
       | in a session that has set the way to tools before   |
+      | in a session that has called as often as it might   |
 
   @id:RPC-017 @must @since:0.1 @profile:sessions @needs:rpc,sessions,streams_apart,streams=apart @mutant:sessions-lend-tools
   Scenario: What one command of a session may call, the next may not

@@ -210,3 +210,10 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When a command that stops itself keeps a beat, with a deadline of 1 second
     Then the outcome is timed out, no later than 1 second after the deadline
     And the beat has stopped
+
+  @id:TIMEOUT-022 @must @since:0.1 @profile:core @needs:timeout,left_behind=keep @mutant:deadlines-wait-for-who-holds-the-output
+  Scenario: A command that has ended has not timed out, although a worker of it still holds its output
+    A call blocked until its deadline when its command had started a server in the background (https://github.com/NousResearch/hermes-agent/pull/10584).
+    Given an open sandbox
+    When a command with a deadline of 2 seconds leaves a worker that holds its output
+    Then the outcome is exited with code 0

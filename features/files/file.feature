@@ -154,13 +154,19 @@ Feature: FILE: a file holds what was written, byte for byte
     When a file is written into a directory that is missing
     Then the file lies in directories as a command makes them
 
-  @id:FILE-015 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:replaces-links @mutant:files-live-elsewhere
-  Scenario: Writing through a link changes the file that it leads to
+  @id:FILE-015 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:replaces-links @mutant:replaces-links-that-lead-to-nothing @mutant:files-live-elsewhere
+  Scenario Outline: Writing through a link changes the file that it leads to
     A rename puts a new file in the place of a link, and what the link led to stays as it was (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
     Given an open sandbox
-    When a file is written through a link
+    When a file is written through <a link>
     Then the file is found where the link leads to, and the link is one
     And reading it gives the same bytes
+
+    Examples:
+      | a link                          |
+      | a link                          |
+      | a link that leads to nothing yet |
+      | a link to another link          |
 
   @id:FILE-016 @must @since:0.1 @profile:files @needs:files @mutant:cleans-up-paths
   Scenario: The path of a file is followed as commands follow it

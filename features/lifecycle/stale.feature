@@ -101,3 +101,11 @@ Feature: STALE: a sandbox that was changed behind the backend's back
     When the sandbox is removed behind the backend's back
     Then the command is answered as lost with its sandbox
     And the beat has stopped
+
+  @id:STALE-011 @must @since:0.1 @profile:core @fresh @needs:stdin_stream @mutant:answers-only-those-that-wait-for-nothing
+  Scenario: A command that waits for its input is answered when its sandbox is removed
+    A stream that stalled without an end blocked its caller for ever (https://github.com/vercel/eve/issues/440).
+    Given an open sandbox
+    And a command that waits for its input
+    When the sandbox is removed behind the backend's back
+    Then the command is answered as lost with its sandbox

@@ -8,7 +8,7 @@ use herm_protocol::{
     client::{CallError, Client, Fault},
     exec::{CancelParams, Command, Outcome, RunParams},
     method::{self, Method as _},
-    sandbox::{CloseHow, CloseParams, OpenParams, Opened},
+    sandbox::{CloseHow, CloseParams, OpenParams, Opened, SandboxSpec, Variable},
 };
 
 use tokio::time::Instant;
@@ -19,6 +19,9 @@ use crate::{
     step::{StepList, StepResult},
     steps::{composed::unknown, general::new_mark},
 };
+
+/// The variable that each of several sandboxes has with a value of its own.
+const OWN_NUMBER: &str = "PROBE_NUMBER";
 
 /// The file that each sandbox has under the same name.
 const FILE: &str = "mine";
@@ -72,10 +75,21 @@ async fn start_many(scene: &mut Scene, count: u32) -> StepResult {
     Ok(())
 }
 
-async fn opened(client: &Client, deadline: Duration) -> Result<Opened, CallError> {
-    client
-        .call::<method::Open>(&OpenParams::default(), deadline)
-        .await
+async fn opened(client: &Client, spec: SandboxSpec, deadline: Duration) -> Result<Opened, CallError> {
+    let params = OpenParams {
+        spec,
+        ..OpenParams::default()
+    };
+    client.call::<method::Open>(&params, deadline).await
+}
+
+/// What a sandbox is asked to be that is opened together with others: a variable of its own, where that can be had.
+fn numbered(number: usize, has_variables: bool) -> SandboxSpec {
+    let variable = Variable::new(OWN_NUMBER, number.to_string());
+    SandboxSpec {
+        env: has_variables.then_some(variable).into_iter().collect(),
+        ..SandboxSpec::default()
+    }
 }
 
 /// Opens sandboxes at the same time; in each a command leaves its number under the same name, and another one reads it when
@@ -83,14 +97,16 @@ async fn opened(client: &Client, deadline: Duration) -> Result<Opened, CallError
 async fn open_together(scene: &mut Scene, count: usize) -> StepResult {
     let deadline = scene.scaled(Duration::from_mins(1));
     let client = scene.client().await?;
-    let answers = join_all((0..count).map(|_| opened(&client, deadline))).await;
+    let has_variables = scene.declares("env").await?;
+    let answers =
+        join_all((0..count).map(|number| opened(&client, numbered(number, has_variables), deadline))).await;
     for answer in answers {
         scene.own.push(Sandbox::new(answer?));
     }
     let ids: Vec<String> = scene.own.iter().map(|sandbox| sandbox.id.clone()).collect();
     for text in [
         |number: usize| format!("ls -A; echo {number} > {FILE}"),
-        |_| format!("cat {FILE}"),
+        |number| format!("cat {FILE}; echo \"${{{OWN_NUMBER}-{number}}}\""),
     ] {
         let mut execs = Vec::new();
         for (number, id) in ids.iter().enumerate() {
@@ -103,7 +119,7 @@ async fn open_together(scene: &mut Scene, count: usize) -> StepResult {
         scene.notes.records.splice(0..0, before);
     }
     let empty = (0..count).map(|_| Expected::output(""));
-    let numbers = (0..count).map(|number| Expected::output(format!("{number}\n")));
+    let numbers = (0..count).map(|number| Expected::output(format!("{number}\n{number}\n")));
     scene.notes.expected = empty.chain(numbers).collect();
     Ok(())
 }
@@ -162,7 +178,11 @@ async fn two_callers(scene: &mut Scene) -> StepResult {
 async fn side_by_side(scene: &mut Scene, [first, second]: [&std::sync::Arc<Client>; 2]) -> StepResult {
     let deadline = scene.scaled(Duration::from_mins(1));
     let patience = scene.patience();
-    let (mine, theirs) = join(opened(first, deadline), opened(second, deadline)).await;
+    let (mine, theirs) = join(
+        opened(first, SandboxSpec::default(), deadline),
+        opened(second, SandboxSpec::default(), deadline),
+    )
+    .await;
     let (mine, theirs) = (mine?.sandbox, theirs?.sandbox);
     let mut run = async |client: &std::sync::Arc<Client>, sandbox: &str, text: String, output: &str| {
         let params = RunParams::new(sandbox, scene.token(), Command::Shell(text.into()));

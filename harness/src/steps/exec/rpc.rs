@@ -94,6 +94,9 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
     };
     let nothing = |tool| format!("{} </dev/null", call_of(tool));
     match what {
+        "a tool with empty lines" => {
+            call_with(scene, r"printf '\n\none\n\n'".to_owned(), b"\n\none\n\n".to_vec()).await
+        }
         "a tool with every byte value" => call_with(scene, shell::print(&all_bytes()), all_bytes()).await,
         "a tool that takes its time" => {
             run(scene, rpc, format!("printf 321 | {}", call_of(TURN_SLOWLY))).await
@@ -134,6 +137,14 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
         "a tool in a session that has called one before" => {
             let before = (Some(rpc.clone()), format!("printf 321 | {}", call_of(TURN)));
             call_in_session(scene, rpc, Some(before)).await
+        }
+        "a tool in a session that has called as often as it might" => {
+            let once = Rpc {
+                max_calls: Some(1),
+                ..rpc
+            };
+            let before = (Some(once.clone()), format!("printf 321 | {}", call_of(TURN)));
+            call_in_session(scene, once, Some(before)).await
         }
         "a tool in a session that has set the way to tools before" => {
             let before = (None, SET_THE_WAY.to_owned());

@@ -164,6 +164,7 @@ fn text_in_words(what: &str) -> Result<String, Failure> {
         return Ok(format!("kill -{signal} $$; sleep 5"));
     }
     match what {
+        "leaves a worker that holds its output" => Ok("sleep 4 & echo started".into()),
         "runs for a moment" => Ok(format!("sleep {}", A_MOMENT.as_secs_f32())),
         "runs for some seconds" => Ok("sleep 4".into()),
         other => Err(Failure::suite(format!("{other:?} does not end by itself"))),

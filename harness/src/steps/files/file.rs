@@ -249,8 +249,8 @@ async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
             let path = [scene.new_path("missing").await?.as_bytes(), b"/deeper/file"].concat();
             write(scene, path.into(), b"content\n".to_vec()).await
         }
-        "through a link" => {
-            let path = place::link_to_file(scene).await?;
+        "through a link" | "through a link that leads to nothing yet" | "through a link to another link" => {
+            let path = place::link_to_file(scene, how).await?;
             write(scene, path, b"through the link\n".to_vec()).await
         }
         "above the directory that a link leads to" => {

@@ -65,15 +65,20 @@ fn same(seen: &[String], what: &str) -> StepResult {
 }
 
 /// A file, and a link in another directory that leads to it; the path of the link.
-pub(super) async fn link_to_file(scene: &mut Scene) -> Result<ByteString, Failure> {
+pub(super) async fn link_to_file(scene: &mut Scene, how: &str) -> Result<ByteString, Failure> {
     let target = scene.new_path("target").await?;
     let directory = scene.new_path("links").await?;
     let link = ByteString::from([directory.as_bytes(), b"/link"].concat());
     let (target, link_word) = (shell::word(target.as_bytes()), shell::word(link.as_bytes()));
-    let text = format!(
-        "mkdir -- {}; echo old > {target}; ln -s {target} {link_word}",
-        shell::word(directory.as_bytes())
-    );
+    let make = match how {
+        "through a link that leads to nothing yet" => format!("ln -s {target} {link_word}"),
+        "through a link to another link" => {
+            format!("echo old > {target}; ln -s {target} next; ln -s next {link_word}")
+        }
+        _ => format!("echo old > {target}; ln -s {target} {link_word}"),
+    };
+    let word = shell::word(directory.as_bytes());
+    let text = format!("mkdir -- {word} && cd {word} && {{ {make}; }}");
     scene.prepare(text).await?;
     scene.notes.name = Some(target);
     Ok(link)
