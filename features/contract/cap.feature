@@ -1,7 +1,7 @@
 Feature: CAP: what is declared works, and what is not is refused
   A caller plans with what a backend declares. A promise that nobody keeps, or an option that is quietly ignored, is worse than none.
 
-  @id:CAP-001 @must @since:0.1 @profile:core @mutant:declares-a-misspelt-capability @mutant:declares-an-unknown-variant
+  @id:CAP-001 @must @since:0.1 @profile:core @mutant:introduces-itself-otherwise @mutant:declares-a-misspelt-capability @mutant:declares-an-unknown-variant
   Scenario: Every capability and every variant that is declared is one that the contract knows
     Seen in the field: a wrong option name was silently ignored, so a limit never applied (https://github.com/smithersai/smithers/issues/738).
     When the backend introduces itself

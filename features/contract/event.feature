@@ -15,7 +15,7 @@ Feature: EVENT: what is told of a command is true and in order
     When a command writes 200000 bytes in many pieces
     Then the pieces of each stream follow each other without gap or overlap
 
-  @id:EVENT-003 @must @since:0.1 @profile:core @mutant:output-after-the-answer
+  @id:EVENT-003 @must @since:0.1 @profile:core @mutant:output-after-the-answer @mutant:says-alive-after-the-answer @mutant:says-alive-after-a-cancel
   Scenario: Nothing is told of a command after its answer
     Output of a cancelled command showed up in a later turn (https://github.com/NousResearch/hermes-agent/issues/65298).
     Given an open sandbox

@@ -60,7 +60,7 @@ Feature: PROTO: both sides understand each other, now and later
     When a program is given an argument of bytes that are not valid UTF-8
     Then it has received exactly these bytes
 
-  @id:PROTO-008 @must @since:0.1 @profile:core @mutant:ignores-credit @mutant:ignores-credit-for-errors
+  @id:PROTO-008 @must @since:0.1 @profile:core @mutant:ignores-credit @mutant:ignores-credit-for-errors @mutant:counts-credit-twice
   Scenario Outline: No more output is sent than the caller has room for
     A host process froze on half a gigabyte of output that nobody had asked for (https://github.com/NousResearch/hermes-agent/issues/64435).
     Given an open sandbox

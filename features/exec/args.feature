@@ -98,3 +98,10 @@ Feature: ARGS: long texts and lists of arguments arrive whole
     Given an open sandbox
     When a command whose text holds bytes that are not valid UTF-8 is run
     Then standard output is what that text asks for
+
+  @id:ARGS-010 @must @since:0.1 @profile:core @needs:argv @mutant:calls-programs-by-their-paths
+  Scenario: A program is called by the name that it was given
+    Many programs are one file, and which one is meant says the name that it is called by (https://www.busybox.net/FAQ.html).
+    Given an open sandbox
+    When a program tells the name that it was called by
+    Then standard output is exactly "sh\n"

@@ -33,6 +33,7 @@ Feature: CWD: a command runs where it was told to
       | -rf              |
       | -                |
       | ends with\\n      |
+      | ends with\\s      |
       | ~                |
       | grün-日本        |
       | semi;colon&      |

@@ -30,8 +30,8 @@ Feature: JOB: work that outlives its command
     Then the job was started at once
     And the beat goes on
 
-  @id:JOB-004 @must @since:0.1 @profile:jobs @needs:jobs @mutant:jobs-begin-at-the-beginning
-  Scenario: What a job has written is read from any cursor
+  @id:JOB-004 @must @since:0.1 @profile:jobs @needs:jobs @mutant:jobs-begin-at-the-beginning @mutant:tells-the-end-too-early @mutant:never-tells-the-end-of-nothing
+  Scenario: What a job has written is read from any cursor, up to its end
     A reader that came back was given again what it had, or lost what it had not (https://github.com/NousResearch/hermes-agent/issues/65298).
     Given an open sandbox
     When a job prints three lines and exits with a code
@@ -238,7 +238,7 @@ Feature: JOB: work that outlives its command
   Scenario: Forgetting one job forgets no other
     A registry lost track of what nobody had told it to forget (https://github.com/NousResearch/hermes-agent/issues/31980).
     Given an open sandbox
-    When 3 jobs end at once, without a word
+    When 12 jobs end at once, without a word
     And a job prints three lines and exits with a code
     And the job is over and forgotten
     Then the job is not known any more

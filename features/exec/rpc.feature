@@ -64,13 +64,18 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Then the code that called was refused
     And the tool was not called
 
-  @id:RPC-007 @must @since:0.1 @profile:core @needs:rpc,streams_apart,streams=apart @mutant:forgets-how-many-calls-are-allowed
-  Scenario: A command calls no more often than it may
+  @id:RPC-007 @must @since:0.1 @profile:core @needs:rpc,streams_apart,streams=apart @mutant:forgets-how-many-calls-are-allowed @mutant:looks-before-it-counts
+  Scenario Outline: A command calls no more often than it may
     A sandbox that is not trusted may ask its host again and again, so that the host has to set the bound (https://cwe.mitre.org/data/definitions/770.html).
     Given an open sandbox
-    When a command calls a tool three times, and may twice
+    When a command calls a tool <three times>, and may twice
     Then standard output is exactly "0\n0\n77\n"
     And the tool was called twice
+
+    Examples:
+      | three times         |
+      | three times         |
+      | three times at once |
 
   @id:RPC-008 @must @since:0.1 @profile:core @needs:rpc @mutant:forgets-how-much-may-be-said
   Scenario: Arguments that are longer than they may be are refused, and never sent

@@ -227,3 +227,17 @@ Feature: SESSION: what a shell knows is carried from command to command
     When a command of the session writes 200 KiB by a here-document
     Then the outcome is exited with code 0
     And standard output is exactly "204800\n"
+
+  @id:SESSION-021 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:only-last-lines-leave-state @mutant:traps-lose-the-state @mutant:functions-exit-without-state
+  Scenario Outline: A command leaves its state to its session however its shell comes to its end
+    The directory that a command had gone to was lost where it had failed (https://github.com/NousResearch/hermes-agent/issues/4669).
+    Given an open sandbox
+    When a command of the session changes what it carries and <ends>
+    Then the session has what it carries
+
+    Examples:
+      | ends                            |
+      | exits with 3                    |
+      | fails with errexit on           |
+      | has a trap for its end          |
+      | exits within a function         |

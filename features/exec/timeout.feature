@@ -217,3 +217,12 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     Given an open sandbox
     When a command with a deadline of 2 seconds leaves a worker that holds its output
     Then the outcome is exited with code 0
+
+  @id:TIMEOUT-023 @must @since:0.1 @profile:core @needs:timeout,left_behind=keep @mutant:a-deadline-ends-what-was-left-behind
+  Scenario: A deadline leaves alone what other commands have left behind
+    Servers that had been started for later did not live as long as they were needed (https://github.com/google-gemini/gemini-cli/issues/13225).
+    Given an open sandbox
+    And a command that has left a beat behind
+    When a command with a deadline of 1 seconds runs for some seconds
+    Then the outcome is timed out
+    And the beat goes on

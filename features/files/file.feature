@@ -45,6 +45,8 @@ Feature: FILE: a file holds what was written, byte for byte
       | it's \\"quoted\\"     |
       | $HOME `id`        |
       | two\\nlines        |
+      | ends with a line\\n |
+      | ends with a blank\\s |
       | -n                |
       | grün-日本.txt     |
       | .hidden           |
@@ -70,14 +72,15 @@ Feature: FILE: a file holds what was written, byte for byte
     Given an open sandbox
     And a file that was written with 10 bytes
     And the file has the permissions <mode>
-    When it is written again with 20 bytes
+    When it is written again with <bytes> bytes
     Then the file still has the permissions <mode>
 
     Examples:
-      | mode |
-      | 0755 |
-      | 0664 |
-      | 0600 |
+      | mode | bytes   |
+      | 0755 | 20      |
+      | 0664 | 20      |
+      | 0600 | 20      |
+      | 0755 | 2000000 |
 
   @id:FILE-008 @must @since:0.1 @profile:files @needs:files @mutant:empty-for-missing @mutant:what-is-missing-is-done @mutant:internal-error-for-everything
   Scenario Outline: A file that is not there is named in a typed error
@@ -175,7 +178,7 @@ Feature: FILE: a file holds what was written, byte for byte
     When a file is written above the directory that a link leads to
     Then a command that prints the file prints the same bytes
 
-  @id:FILE-017 @must @since:0.1 @profile:files @needs:files @mutant:lists-a-thousand-files @mutant:lists-no-hidden-files @mutant:lists-in-no-order @mutant:lists-links-as-what-they-lead-to
+  @id:FILE-017 @must @since:0.1 @profile:files @needs:files @mutant:lists-a-thousand-files @mutant:lists-no-hidden-files @mutant:lists-text-only @mutant:lists-in-no-order @mutant:lists-links-as-what-they-lead-to
   Scenario Outline: A list has everything that is in the directory
     A list that is given page by page ends with the first one for whoever knows of no other (https://docs.github.com/en/rest/using-the-rest-api/using-pagination-in-the-rest-api).
     Given an open sandbox
@@ -218,7 +221,7 @@ Feature: FILE: a file holds what was written, byte for byte
       | 2 GiB |
       | 4 GiB |
 
-  @id:FILE-021 @must @since:0.1 @profile:files @needs:files @mutant:moves-by-copying @mutant:moves-lose-permissions @mutant:moves-over-nothing
+  @id:FILE-021 @must @since:0.1 @profile:files @needs:files @mutant:moves-by-copying @mutant:moves-lose-permissions @mutant:moves-over-nothing @mutant:moves-by-removing-first
   Scenario Outline: A file that is moved is at its new place, as it was, and no longer at its old one
     A rename replaces what has the new name, and changes nothing else of the file (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
     Given an open sandbox
@@ -229,6 +232,7 @@ Feature: FILE: a file holds what was written, byte for byte
       | moved                  |
       | moved to a new name    |
       | moved over another one |
+      | moved onto itself      |
 
   @id:FILE-022 @must @since:0.1 @profile:files @needs:files @mutant:removes-full-directories
   Scenario: A directory that is not empty is removed only with all that is in it, when that is asked for
@@ -264,3 +268,10 @@ Feature: FILE: a file holds what was written, byte for byte
     Given an open sandbox
     When a directory is made again when there is something in it
     Then reading it gives the same bytes
+
+  @id:FILE-026 @must @since:0.1 @profile:files @needs:files @mutant:reads-as-much-as-it-is-told
+  Scenario: A file that does not tell its size is read whole
+    Files that the system makes up when they are read say that they are empty (https://man7.org/linux/man-pages/man5/proc.5.html).
+    Given an open sandbox
+    When a file is read that does not tell its size
+    Then a command that prints the file prints the same bytes

@@ -44,6 +44,7 @@ impl Arguments {
             text.push(match character {
                 '\\' => match characters.next() {
                     Some('n') => '\n',
+                    Some('s') => ' ',
                     Some('r') => '\r',
                     Some('t') => '\t',
                     Some(other) => other,

@@ -194,6 +194,7 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
         "uses variables that look like lines of a file" => like_lines::give_program(scene).await,
         "prints the variable of its sandbox" => open::print_variable_by_program(scene).await,
         "names the files that it holds open" => open_files::tell_by_program(scene).await,
+        "tells the name that it was called by" => args::tell_own_name(scene).await,
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,

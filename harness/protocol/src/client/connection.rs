@@ -300,6 +300,7 @@ impl Client {
                 credit: params.window,
                 request: id,
                 host,
+                answered: false,
             },
         );
         let sent = Instant::now();

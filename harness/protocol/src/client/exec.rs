@@ -24,6 +24,8 @@ pub(super) enum ExecEvent {
     Started(Instant),
     Output(OutputParams, Instant),
     Alive,
+    /// Whatever is told after the answer.
+    Late,
 }
 
 pub(super) struct ExecEvents {
@@ -210,6 +212,7 @@ impl Exec {
                 self.record.started_after.get_or_insert(after);
             }
             ExecEvent::Alive => self.record.alive += 1,
+            ExecEvent::Late => self.record.late += 1,
             ExecEvent::Output(output, at) => {
                 let data = output.data.into_bytes();
                 if self.window && self.grants {

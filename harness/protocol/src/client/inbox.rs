@@ -42,6 +42,8 @@ pub(super) struct ExecEntry {
     pub(super) request: u64,
     /// Who answers the calls that it makes; nobody when it was allowed none, or has ended.
     pub(super) host: Option<Arc<Host>>,
+    /// Whether it was answered; nothing is told of it after that.
+    pub(super) answered: bool,
 }
 
 #[derive(Default)]
@@ -170,7 +172,10 @@ impl Shared {
         let mut state = self.lock();
         // What is called for a command that was answered is too late, whoever has seen the answer.
         let ended = state.execs.values_mut().find(|entry| entry.request == number);
-        let host = ended.and_then(|entry| entry.host.take());
+        let host = ended.and_then(|entry| {
+            entry.answered = true;
+            entry.host.take()
+        });
         if let Some(waiting) = state.pending.remove(&number) {
             // Whoever waited may have gone, which is not the adapter's fault.
             let _ = waiting.send(result.map_err(CallError::Refused));
@@ -226,6 +231,7 @@ impl State {
             };
             *credit = left;
         }
+        let event = if entry.answered { ExecEvent::Late } else { event };
         let _ = entry.events.send(event);
         Ok(())
     }

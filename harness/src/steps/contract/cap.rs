@@ -39,8 +39,22 @@ pub(super) fn register(steps: &mut StepList) {
 /// The backend introduces itself.
 pub(crate) async fn introduce(scene: &mut Scene) -> StepResult {
     let initialized = scene.initialized().await?;
-    scene.notes.value = serde_json::to_value(initialized).ok();
-    Ok(())
+    let other = scene.workshop()?.employ().await?;
+    let another = other.initialized.clone();
+    scene.workshop()?.give_back(other, true).await;
+    scene.notes.value = serde_json::to_value(&initialized).ok();
+    if (
+        &initialized.capabilities,
+        &initialized.choices,
+        &initialized.limits,
+    ) == (&another.capabilities, &another.choices, &another.limits)
+    {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "each process of the backend to say the same of itself",
+        format!("{initialized:?}, and another: {another:?}"),
+    ))
 }
 
 /// Runs what only Bash understands.

@@ -71,7 +71,7 @@ pub(crate) async fn run_with_negative_deadline(scene: &mut Scene) -> StepResult 
 /// The error of one that was asked for before is none of this one, and asking again changes nothing: two are asked for, the
 /// second with a name full of signs and twice, and its second error is looked at.
 async fn ask_nobody(scene: &mut Scene, what: &str) -> StepResult {
-    let full_of_signs = format!("{}'\"\\ \u{fc}\n", scene.token());
+    let full_of_signs = format!("{}'\"\\ \u{fc}\n{}", scene.token(), "long ".repeat(40));
     for sandbox in [scene.token(), full_of_signs.clone(), full_of_signs] {
         ask_for(scene, what, &sandbox).await?;
         scene.notes.name = Some(sandbox);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use herm_protocol::{
     client::ExecRecord,
-    exec::{Capture, Gap, Stream},
+    exec::{Capture, Gap, RunParams, Stream},
     hexadecimal,
 };
 use sha2::{Digest as _, Sha256};
@@ -149,11 +149,33 @@ fn contiguous(record: &ExecRecord) -> StepResult {
     Ok(())
 }
 
+/// A command that ends by itself, one that is cancelled, and one that runs into its deadline.
 async fn nothing_later(scene: &mut Scene) -> StepResult {
+    let plain = scene.command(shell::print(b"last words\n")).await?;
+    nothing_behind(scene, plain, false).await?;
+    if scene.declares("cancel").await? {
+        let params = scene.command("echo begun; sleep 20").await?;
+        nothing_behind(scene, params, true).await?;
+    }
+    if scene.declares("timeout").await? {
+        let params = scene.command("echo begun; sleep 20").await?;
+        let timeout_ms = Some(300);
+        nothing_behind(scene, RunParams { timeout_ms, ..params }, false).await?;
+    }
+    Ok(())
+}
+
+/// Nothing more is told of a command after its answer, although it was said to be alive again and again before.
+async fn nothing_behind(scene: &mut Scene, mut params: RunParams, cancelled: bool) -> StepResult {
     let pause = scene.scaled(Duration::from_millis(500));
     let patience = scene.patience();
-    let params = scene.command(shell::print(b"last words\n")).await?;
+    params.alive_ms = Some(50);
     let mut exec = scene.start(&params).await?;
+    if cancelled {
+        exec.wait_until(patience, |record| !record.pieces.is_empty())
+            .await?;
+        exec.cancel(patience).await?;
+    }
     exec.wait_until(patience, |_| false).await?;
     exec.linger(pause).await;
     match exec.record().late {

@@ -390,6 +390,18 @@ async fn arrive_until_room(scene: &mut Scene, room: usize) -> StepResult {
 }
 
 async fn arrive_with_room(scene: &mut Scene, bytes: usize) -> StepResult {
+    // As much room once more is room for just as much.
+    let room = scene
+        .running
+        .last()
+        .map_or(0, |exec| of_both(exec.record()).len());
+    if 3 * room <= bytes {
+        let client = scene.client().await?;
+        if let Some(exec) = scene.running.last() {
+            client.grant(&exec.record().exec.clone(), room as u64);
+        }
+        arrive_until_room(scene, 2 * room).await?;
+    }
     let patience = scene.patience();
     let client = scene.client().await?;
     let Some(mut exec) = scene.running.pop() else {

@@ -145,3 +145,9 @@ pub(super) fn text_that_holds(kind: &str) -> Result<(Vec<u8>, Vec<u8>), Failure>
     let text = [&b"printf '%s' '"[..], held, b"' | od -An -v -tx1 | tr -d ' \\n'"].concat();
     Ok((text, hexadecimal(held).into_bytes()))
 }
+
+/// A shell that is started as a program says what it was called.
+pub(crate) async fn tell_own_name(scene: &mut Scene) -> StepResult {
+    let words = ["sh", "-c", "echo \"$0\""].map(ByteString::from);
+    run_list(scene, words.to_vec()).await
+}

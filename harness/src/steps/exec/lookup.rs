@@ -12,6 +12,9 @@ use crate::{
     steps::composed::unknown,
 };
 
+/// A program that is everywhere, and under whose name another one comes first on a command's own search path.
+const SHADOWED: &str = "tr";
+
 /// What the right program says, and one of the same name that is not meant.
 const RIGHT: &str = "this one";
 const WRONG: &str = "another one";
@@ -27,15 +30,14 @@ async fn put(scene: &mut Scene, path: &[u8], script: &str) -> StepResult {
 /// A program that tells its search path is put into a directory of its own, which is the first of the command's search
 /// path; and a command that names it.
 async fn on_own_path(scene: &mut Scene, command: impl FnOnce(&str) -> Command) -> Result<RunParams, Failure> {
-    let name = format!("tool-{}", scene.token());
     let directory = scene.new_path("tools").await?;
-    let path = [directory.as_bytes(), b"/", name.as_bytes()].concat();
+    let path = [directory.as_bytes(), b"/", SHADOWED.as_bytes()].concat();
     put(scene, &path, &format!("printf '{RIGHT} %s' \"$PATH\"")).await?;
     let usual = scene.prepare("printf %s \"$PATH\"").await?;
     let search = [directory.as_bytes(), b":", &usual].concat();
     scene.notes.content = Some([RIGHT.as_bytes(), b" ", &search].concat());
     let sandbox = scene.sandbox().await?.id;
-    let mut params = scene.command_in(&sandbox, command(&name));
+    let mut params = scene.command_in(&sandbox, command(SHADOWED));
     params.env = vec![Variable::new("PATH", search)];
     Ok(params)
 }

@@ -113,6 +113,13 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
             let max_calls = Some(2);
             run(scene, Rpc { max_calls, ..rpc }, text).await
         }
+        "a tool three times at once, and may twice" => {
+            let call = nothing(TURN);
+            let file = shell::word(scene.new_path("codes").await?.as_bytes());
+            let text = format!("for i in 1 2 3; do ({call}; echo $? >> {file}) & done; wait; sort {file}");
+            let max_calls = Some(2);
+            run(scene, Rpc { max_calls, ..rpc }, text).await
+        }
         "a tool with more than it may say" => {
             let text = format!("{} | {}", shell::numbered(2000), call_of(TURN));
             run(scene, few, text).await

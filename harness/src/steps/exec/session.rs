@@ -233,6 +233,9 @@ fn taken_away(what: &str) -> Result<(String, String), Failure> {
 }
 
 async fn act(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(end) = what.strip_prefix("changes what it carries and ") {
+        return change_and_end(scene, end).await;
+    }
     if let Some(text) = hostile(what) {
         return run(scene, text).await;
     }
@@ -411,4 +414,22 @@ pub(super) async fn look_at(scene: &mut Scene, session: Option<String>, expected
     let seen = scene.record()?.bytes(Stream::Stdout);
     scene.last = last;
     expect_content(expected, &seen)
+}
+
+/// A command goes elsewhere and exports something, and its shell ends in one way or another that is its own.
+async fn change_and_end(scene: &mut Scene, end: &str) -> StepResult {
+    let directory = scene.new_path("kept").await?;
+    let place = shell::word(directory.as_bytes());
+    let change = format!("mkdir -p {place} && cd {place} && export {KEPT}='what was kept'");
+    let text = match end {
+        "exits with 3" => format!("{change}; exit 3"),
+        "fails with errexit on" => format!("set -e; {change}; false; echo never"),
+        "has a trap for its end" => format!("trap 'echo at the end' EXIT; {change}"),
+        "exits within a function" => format!("leave() {{ {change}; exit 4; }}; leave; echo never"),
+        other => return Err(unknown(other, "the end of a shell")),
+    };
+    scene.notes.directory = Some(directory);
+    run(scene, text).await?;
+    scene.result()?;
+    Ok(())
 }

@@ -16,6 +16,9 @@ use crate::{
     },
 };
 
+/// Bytes of output before an error: more than a pipe holds, and several times what most read at once.
+const MUCH: usize = 400_000;
+
 pub(super) fn register(steps: &mut StepList) {
     steps
         .when(
@@ -56,6 +59,10 @@ async fn print_and(scene: &mut Scene, printed: &str, what: &str) -> StepResult {
             run(scene, format!("sleep 6 >/dev/null & {print}")).await
         }
         "and then waits to be ended" => start(scene, format!("{print}; sleep 5"), Stream::Stdout).await,
+        "as an error behind much output, and then waits to be ended" => {
+            let much = shell::numbered(MUCH);
+            start(scene, format!("{much}; {print} >&2; sleep 5"), Stream::Stderr).await
+        }
         "as an error, and then waits to be ended" => {
             start(scene, format!("{print} >&2; sleep 5"), Stream::Stderr).await
         }

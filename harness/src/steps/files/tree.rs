@@ -22,7 +22,7 @@ const MANY: Duration = Duration::from_mins(1);
 
 /// Makes what the kinds of entries are told apart by, with names whose order is that of their bytes and of nothing else.
 const OF_EVERY_KIND: &str = r#"echo hidden > .hidden; echo upper > Z; echo lower > a; mkdir directory; ln -s a link
-ln -s nowhere dangling; echo dash > -; mkfifo pipe; echo two > "$(printf 'two\nlines')"; echo last > "$(printf '\303\251')""#;
+ln -s nowhere dangling; echo dash > -; mkfifo pipe; echo two > "$(printf 'two\nlines')"; echo dots > ..dots; echo bytes > "$(printf 'a\377')"; echo last > "$(printf '\303\251')""#;
 
 /// A link to the directory beside it is removed in its place.
 const IS_A_LINK: &str = r#"ln -s other "$name""#;
@@ -77,7 +77,7 @@ pub(crate) async fn all_listed(scene: &mut Scene) -> StepResult {
     let path = scene.notes.file.clone().unwrap_or_default();
     // A name has no slash and no NUL in it: a line of letters and names, each closed by a slash.
     let text = format!(
-        "cd {} && for name in * .[!.]*; do if [ -h \"./$name\" ]; then k=l; elif [ -d \"./$name\" ]; then k=d; \
+        "cd {} && for name in * .[!.]* ..?*; do if [ -h \"./$name\" ]; then k=l; elif [ -d \"./$name\" ]; then k=d; \
          elif [ -f \"./$name\" ]; then k=-; elif [ -e \"./$name\" ]; then k=o; else continue; fi; \
          printf '%s%s/' $k \"$name\"; done",
         shell::word(path.as_bytes())

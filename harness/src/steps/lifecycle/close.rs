@@ -78,7 +78,7 @@ fn hard_to_remove(what: &str) -> Option<&'static str> {
              && mkdir \"$top\" && cd \"$top\" && mkdir -p \"$path\" \"b/$path\" && : > \"b/$path/file\" && mv b \"$path\""
         }
         "a directory with a name full of signs" => {
-            "name=$(printf '%s/ -rf\\n*\"%%s' \"$top\") && mkdir -p \"$name\" && : > \"$name/file\""
+            "name=$(printf '%s/ -rf\\n*\"%%s \\377' \"$top\") && mkdir -p \"$name\" && : > \"$name/file\""
         }
         _ => return None,
     })

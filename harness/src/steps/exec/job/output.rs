@@ -85,7 +85,35 @@ pub(super) async fn from_the_beginning(scene: &mut Scene) -> Result<Vec<u8>, Fai
     Ok(read(scene, 0, None).await?.data.into_bytes())
 }
 
+/// The end is told with the last bytes, and not before; of a stream with nothing on it at once.
+async fn ends_with_the_last_bytes(scene: &mut Scene) -> StepResult {
+    const FEW: u64 = 5;
+    let (mut at, total) = (0, WORDS.len() as u64);
+    while at < total {
+        let seen = read(scene, at, Some(FEW)).await?;
+        at += seen.data.len() as u64;
+        if seen.data.is_empty() || (seen.end && at < total) {
+            return Err(Failure::failed(
+                format!("more bytes at offset {at} of {total}, and no end yet"),
+                format!("{} with end {}", show(seen.data.as_bytes()), seen.end),
+            ));
+        }
+    }
+    for stream in [Stream::Stdout, Stream::Stderr] {
+        let from = if stream == Stream::Stdout { total } else { 0 };
+        let rest = read_stream(scene, stream, from, None).await?;
+        if !rest.data.is_empty() || !rest.end {
+            return Err(Failure::failed(
+                format!("the end of {stream}, at offset {from}"),
+                format!("{} with end {}", show(rest.data.as_bytes()), rest.end),
+            ));
+        }
+    }
+    Ok(())
+}
+
 pub(super) async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
+    ends_with_the_last_bytes(scene).await?;
     for from in 0..=WORDS.len() {
         let expected = &WORDS.as_bytes()[from..];
         let seen = read_from(scene, from as u64, WORDS.len(), None).await?;
