@@ -100,7 +100,7 @@ Feature: CLOSE: what is closed is gone
     When the first sandbox is destroyed
     Then the second one still has the file
 
-  @id:CLOSE-012 @must @since:0.1 @profile:core @fresh @mutant:answers-only-those-that-speak
+  @id:CLOSE-012 @must @since:0.1 @profile:core @fresh @mutant:answers-only-those-that-speak @mutant:waits-for-output-to-be-taken
   Scenario: A command that its caller holds back is answered when its sandbox is destroyed
     A caller waited for ever for a sandbox that another had removed (https://github.com/vercel/eve/issues/440).
     Given an open sandbox
@@ -116,3 +116,11 @@ Feature: CLOSE: what is closed is gone
     And a command that waits for its input
     When the sandbox is destroyed
     Then the command is answered as lost with its sandbox
+
+  @id:CLOSE-014 @must @since:0.1 @profile:core @fresh @mutant:waits-for-output-to-be-taken
+  Scenario: A command that has ended, and whose output its caller does not take, holds up no close
+    A remote process was blocked as soon as nobody read its streams, and everything behind it (https://github.com/modal-labs/modal-client/pull/2416).
+    Given an open sandbox
+    And a command that prints 10000 bytes to a caller that takes nothing
+    When the sandbox is destroyed
+    Then closing it again tells that nothing was there

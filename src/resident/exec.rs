@@ -360,11 +360,19 @@ impl<O: Output, I: Input, T: Tools> Exec<'_, O, I, T> {
                     break;
                 }
                 // A caller who takes nothing does not keep the loss of the sandbox from being noticed.
-                () = self.mailbox.lost(), if self.ending.is_none() => {
-                    if let Err(why) = self.recover().await {
-                        self.unreached = Some(why);
-                        let _ = timeout(PATIENCE, &mut writing).await;
+                () = self.mailbox.lost(), if self.unreached.is_none() => {
+                    let over = self.ending.is_some() || self.mailbox.has_ended();
+                    let Err(why) = self.recover().await else { continue };
+                    let gone = matches!(why, Unreached::Gone(_));
+                    self.unreached = Some(why);
+                    if !over || gone {
+                        given_up = timeout(PATIENCE, &mut writing).await.is_err();
+                    }
+                    if !over {
                         return Err(());
+                    }
+                    if gone {
+                        break;
                     }
                 }
             }

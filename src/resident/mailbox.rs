@@ -144,13 +144,15 @@ impl Mailbox {
         self.lost.send_replace(true);
     }
 
-    /// Resolves when nothing more will come, and the end is not among what has.
+    /// Resolves when nothing more will come.
     pub(super) async fn lost(&self) {
         // The sender lives as long as this.
         let _ = self.lost.subscribe().wait_for(|lost| *lost).await;
-        if *self.ended.borrow() {
-            std::future::pending::<()>().await;
-        }
+    }
+
+    /// Whether the end is among what has come, taken or not.
+    pub(super) fn has_ended(&self) -> bool {
+        *self.ended.borrow()
     }
 
     /// Resolves when the end was put in, is not taken yet, and is such a one.

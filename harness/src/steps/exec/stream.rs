@@ -61,7 +61,12 @@ async fn print_and(scene: &mut Scene, printed: &str, what: &str) -> StepResult {
         "and then waits to be ended" => start(scene, format!("{print}; sleep 5"), Stream::Stdout).await,
         "as an error behind much output, and then waits to be ended" => {
             let much = shell::numbered(MUCH);
-            start(scene, format!("{much}; {print} >&2; sleep 5"), Stream::Stderr).await
+            start(
+                scene,
+                format!("{much}; sleep 0.3; {print} >&2; sleep 5"),
+                Stream::Stderr,
+            )
+            .await
         }
         "as an error, and then waits to be ended" => {
             start(scene, format!("{print} >&2; sleep 5"), Stream::Stderr).await

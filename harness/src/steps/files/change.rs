@@ -42,9 +42,8 @@ pub(super) async fn act(scene: &mut Scene, what: &str) -> StepResult {
         return carried_out(scene, answer);
     }
     let others = match what {
-        "moved to a new name" => "",
+        "moved to a new name" | "moved onto itself" => "",
         "moved over another one" => " && echo longer than the one that is moved > new",
-        "moved onto itself" => "",
         "described" => " && mkdir directory && ln -s old link && mkfifo pipe",
         other => return Err(unknown(other, "done to a file")),
     };
