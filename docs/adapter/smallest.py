@@ -60,7 +60,10 @@ class Exec:
         if params.get("stdin", {}).get("mode", "none") != "none":
             refuse_what_is_not_offered(params, ["stdin"])
         self.capture, self.alive = params.get("capture"), params.get("alive_ms", 5000) / 1000
-        self.credit, self.room = params.get("window"), threading.Condition()
+        if self.capture is not None:
+            for part in ["head", "tail"]:
+                need(self.capture, part, int)
+        self.credit, self.room, self.untaken = params.get("window"), threading.Condition(), {}
 
     def grant(self, count):
         with self.room:
@@ -71,8 +74,10 @@ class Exec:
     def emit(self, stream, offset, data):
         while data:
             with self.room:
-                while self.credit == 0:
+                while self.credit == 0 and not self.lost:
                     self.room.wait()
+                if self.lost and self.credit == 0:      # whoever waits is to be told of the loss, whatever was not taken
+                    return self.untaken.setdefault(stream, offset)
                 size = min(len(data), 32768 if self.credit is None else min(self.credit, 32768))
                 if self.credit is not None:
                     self.credit -= size
@@ -94,9 +99,11 @@ class Exec:
         start = total - len(tail)
         sent = min(total, head)
         told[stream] = {"bytes": total, "sha256": digest.hexdigest()}
-        if start > sent:
-            told["gaps"].append({"stream": stream, "from": sent, "to": start})
         self.emit(stream, start, tail)
+        if stream in self.untaken:
+            told["gaps"].append({"stream": stream, "from": self.untaken[stream], "to": total})
+        elif start > sent:
+            told["gaps"].append({"stream": stream, "from": sent, "to": start})
 
     def run(self):
         accepted = time.monotonic()
@@ -179,6 +186,7 @@ def close_sandbox(params):
     directory = sandboxes.pop(need(params, "sandbox", str), None)
     for one in [one for one in list(running.values()) if one.directory == directory]:
         one.lost = True
+        one.grant(0)
         one.end()
     if directory:
         subprocess.run(["sh", "-c", 'chmod -R u+rwx -- "$1"; rm -rf -- "$1"', "sh", directory], stderr=subprocess.DEVNULL)

@@ -115,11 +115,14 @@ Feature: CAP: what is declared works, and what is not is refused
     Several adapters took an option and dropped it (https://github.com/Arize-ai/phoenix/pull/13378).
     Given an open sandbox
     When the backend is asked to <do something in an unknown way>
-    Then the call is refused as an invalid argument
+    Then the call is refused as unsupported or as an invalid argument
     And the sandbox still runs commands
 
     Examples:
-      | do something in an unknown way            |
-      | close the sandbox in an unknown way       |
+      | do something in an unknown way             |
+      | close the sandbox in an unknown way        |
+      | keep an unknown amount of output           |
+    @needs:stdin
+    Examples:
+      | do something in an unknown way             |
       | give a command its input in an unknown way |
-      | keep an unknown amount of output          |

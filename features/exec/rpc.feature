@@ -141,7 +141,7 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Then standard output is exactly "123"
     And the tool was called once
 
-  @id:RPC-016 @must @since:0.1 @profile:sessions @needs:rpc,sessions @mutant:sessions-carry-the-word-for-tools @mutant:sessions-hide-the-way-to-tools
+  @id:RPC-016 @must @since:0.1 @profile:sessions @needs:rpc,sessions @mutant:sessions-carry-the-word-for-tools @mutant:sessions-hide-the-way-to-tools @mutant:counts-the-calls-of-a-session
   Scenario Outline: Each command of a session calls tools with what it was given itself
     Variables of one run were found by another (https://github.com/NousResearch/hermes-agent/issues/91440): with what the session had kept, tools could be called once.
     Given an open sandbox

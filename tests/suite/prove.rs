@@ -60,7 +60,7 @@ fn what_turns_red_and_should_not_is_6() {
 #[test]
 fn shards_of_a_full_matrix_are_put_together_and_recorded() {
     let place = Place::new();
-    crate::features::write(&place, &crate::features::VALID.replace("code 0\n", "code 200\n"));
+    crate::features::write(&place, &crate::features::VALID.replace("code 0\n", "code 130\n"));
     let full = "prove --features contract --full --json --shard";
     let mut found = Vec::new();
     for shard in ["1/2", "2/2"] {

@@ -15,7 +15,7 @@ command() {
     *'echo hello'*)
         note exec.output ',"stream":"stdout","offset":0,"data":"hello\n"'
         ran 0 6 0 ;;
-    *'exit '*) code=${line#*exit }; ran "${code%%'"'*}" 0 0 ;;
+    *'exit '*) code=${line#*exit }; ran "${code%%[!0-9]*}" 0 0 ;;
     *'echo err'*)
         note exec.output ',"stream":"stdout","offset":0,"data":"out\n"'
         note exec.output ',"stream":"stderr","offset":0,"data":"err\n"'

@@ -24,7 +24,10 @@ async fn run_text(scene: &mut Scene, what: &str) -> StepResult {
         return run_long(scene, size).await;
     }
     if let Some(size) = number_in::<usize>(what, "has ", " KiB behind what counts its input") {
-        let text = format!("wc -c\n: <<'END'\n{}\nEND\n", "x".repeat(size * 1024));
+        // Whoever takes short messages only is not asked to take a long one here.
+        let most = scene.initialized().await?.limits.max_message_bytes.unwrap_or(u64::MAX) / 2;
+        let size = (size * 1024).min(usize::try_from(most).unwrap_or(usize::MAX));
+        let text = format!("wc -c\n: <<'END'\n{}\nEND\n", "x".repeat(size));
         return run(scene, text, Vec::new()).await;
     }
     if let Some(kind) = what.strip_prefix("holds ") {
