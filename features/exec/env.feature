@@ -1,7 +1,7 @@
 Feature: ENV: a command sees the variables it was given, and no secrets
   Variables are data. What the caller did not give does not leak in.
 
-  @id:ENV-001 @must @since:0.1 @profile:core @needs:env @mutant:expands-variables
+  @id:ENV-001 @must @since:0.1 @profile:core @needs:env @mutant:expands-variables @mutant:expands-a-tilde
   Scenario Outline: A value arrives as it was given
     Names and values that no script could hold made every later command fail (https://github.com/unixwin/niubash/issues/102).
     Given an open sandbox
@@ -14,6 +14,8 @@ Feature: ENV: a command sees the variables it was given, and no secrets
       | spaces and quotes         |
       | several lines             |
       | what a shell would expand |
+      | a tilde at its beginning  |
+      | what looks like options   |
       | an equals sign            |
       | letters beyond ASCII      |
       | 100000 bytes              |
@@ -159,7 +161,7 @@ Feature: ENV: a command sees the variables it was given, and no secrets
     When a program lists its variables
     Then it is among the variables that it sees
 
-  @id:ENV-017 @must @since:0.1 @profile:core @fresh @needs:env @mutant:takes-quotes-off-values @mutant:takes-quotes-off-the-values-of-programs @mutant:takes-quotes-off-the-values-of-sandboxes @mutant:cuts-values-at-comments @mutant:ends-values-before-carriage-returns
+  @id:ENV-017 @must @since:0.1 @profile:core @fresh @needs:env @mutant:takes-quotes-off-values @mutant:takes-quotes-off-the-values-of-programs @mutant:takes-quotes-off-the-values-of-sandboxes @mutant:cuts-values-at-comments @mutant:ends-values-before-carriage-returns @mutant:expands-a-tilde
   Scenario Outline: A value that looks like a line of a file is taken as it is
     Files of variables have rules of their own for quotes, comments and escapes
     (https://docs.docker.com/compose/how-tos/environment-variables/variable-interpolation/#env-file-syntax); a value that goes through one is changed by them.

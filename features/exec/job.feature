@@ -30,7 +30,7 @@ Feature: JOB: work that outlives its command
     Then the job was started at once
     And the beat goes on
 
-  @id:JOB-004 @must @since:0.1 @profile:jobs @needs:jobs @mutant:jobs-begin-at-the-beginning @mutant:tells-the-end-too-early @mutant:never-tells-the-end-of-nothing
+  @id:JOB-004 @must @since:0.1 @profile:jobs @needs:jobs @mutant:jobs-begin-at-the-beginning @mutant:jobs-are-read-as-text @mutant:tells-the-end-too-early @mutant:never-tells-the-end-of-nothing
   Scenario: What a job has written is read from any cursor, up to its end
     A reader that came back was given again what it had, or lost what it had not (https://github.com/NousResearch/hermes-agent/issues/65298).
     Given an open sandbox
@@ -202,7 +202,7 @@ Feature: JOB: work that outlives its command
     Then the job tells all who wait how it has ended
     And the job is told as exited with its code, also in the list
 
-  @id:JOB-023 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:one-reading-for-all-who-read
+  @id:JOB-023 @must @since:0.1 @profile:jobs @needs:jobs,concurrency @mutant:one-reading-for-all-who-read @mutant:jobs-are-read-as-text
   Scenario: Whoever reads a job at the same time as others is given what is behind their own cursor
     Readers that share one offset take each other's bytes (https://man7.org/linux/man-pages/man2/dup.2.html).
     Given an open sandbox

@@ -24,6 +24,8 @@ Feature: SESSION: what a shell knows is carried from command to command
       | spaces and quotes               |
       | several lines                   |
       | what a shell would expand       |
+      | a tilde at its beginning        |
+      | 100000 bytes                    |
       | letters beyond ASCII            |
       | bytes that are not valid UTF-8  |
 
@@ -241,3 +243,28 @@ Feature: SESSION: what a shell knows is carried from command to command
       | fails with errexit on           |
       | has a trap for its end          |
       | exits within a function         |
+
+  @id:SESSION-022 @must @since:0.1 @profile:sessions @needs:sessions @mutant:keeps-the-end-of-sessions-for-itself @mutant:sessions-have-parameters @mutant:sessions-do-not-expand
+  Scenario Outline: A text of a session is read as any other text
+    What keeps the state of a session stands in the way of what the text itself does (https://github.com/OpenHands/OpenHands/pull/10821).
+    Given an open sandbox
+    When a command of the session whose text <reads so> is run
+    Then standard output is what that text asks for
+
+    Examples:
+      | reads so                                          |
+      | has a trap for its end and exits with 4           |
+      | exits with 3 in its middle                        |
+      | turns on errexit and then fails with 7            |
+      | replaces its shell by a program that exits with 5 |
+      | ends with the end of a here-document              |
+      | ends with a comment                               |
+      | ends with a backslash                             |
+      | looks at its name and its parameters              |
+      | looks at its options                              |
+      | is a program of many lines                        |
+      | uses what every POSIX shell has                   |
+      | has all of its lines indented                     |
+      | ends with a blank that is escaped                 |
+      | reads its input before it goes on                 |
+      | closes its outputs and exits with 5 a second later |

@@ -110,7 +110,7 @@ Feature: FILE: a file holds what was written, byte for byte
       | read    |
       | written |
 
-  @id:FILE-010 @must @since:0.1 @profile:files @needs:files @mutant:ignores-ranges
+  @id:FILE-010 @must @since:0.1 @profile:files @needs:files @mutant:ignores-ranges @mutant:reads-parts-as-text
   Scenario Outline: A part of a file is read by its place and length
     Backends are asked by a standard suite to page through files, at and past the end, too (https://github.com/langchain-ai/langchain/issues/37905).
     Given an open sandbox
@@ -275,3 +275,11 @@ Feature: FILE: a file holds what was written, byte for byte
     Given an open sandbox
     When a file is read that does not tell its size
     Then a command that prints the file prints the same bytes
+
+  @id:FILE-027 @must @since:0.1 @profile:files @needs:files @mutant:moves-into-directories
+  Scenario: A file is not moved to where a directory with something in it is
+    A rename gives one thing one name, and puts it nowhere else (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
+    Given an open sandbox
+    When a directory with something in it is where a file is moved to
+    Then the call is refused because something is there
+    And a command finds that nothing of it is gone

@@ -167,6 +167,8 @@ pub(super) fn value(what: &str) -> Result<Vec<u8>, Failure> {
         "spaces and quotes" => "  it's \"quoted\"  ".into(),
         "several lines" => "one\n\n three\n".into(),
         "what a shell would expand" => "$HOME `id` $(id) \\n * ~ ${x} %s".into(),
+        "a tilde at its beginning" => "~/x:~".into(),
+        "what looks like options" => "-n --x".into(),
         "an equals sign" => "=a=b=".into(),
         "letters beyond ASCII" => "grün 日本 🚀".into(),
         "100000 bytes" => "0123456789".repeat(10_000),

@@ -7,7 +7,7 @@ use herm_protocol::{
     session::SessionRef,
 };
 
-use super::{env, many_sessions, open_files, stdin::expect_content};
+use super::{env, many_sessions, open_files, shell_text, stdin::expect_content};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -235,6 +235,14 @@ fn taken_away(what: &str) -> Result<(String, String), Failure> {
 async fn act(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(end) = what.strip_prefix("changes what it carries and ") {
         return change_and_end(scene, end).await;
+    }
+    if let Some(words) = what
+        .strip_prefix("whose text ")
+        .and_then(|rest| rest.strip_suffix(" is run"))
+    {
+        let text = shell_text::named(words)?;
+        scene.notes.content = Some(text.output.as_bytes().to_vec());
+        return run(scene, text.script).await;
     }
     if let Some(text) = hostile(what) {
         return run(scene, text).await;

@@ -4,13 +4,13 @@ use herm_protocol::{ByteString, exec::Capture};
 
 use super::{
     args,
-    shell_text::{LINES, TEXTS, Text},
+    shell_text::{LINES, Text, named},
     stdin::expect_content,
 };
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::composed::{number_in, unknown},
+    steps::composed::number_in,
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -25,7 +25,13 @@ async fn run_text(scene: &mut Scene, what: &str) -> StepResult {
     }
     if let Some(size) = number_in::<usize>(what, "has ", " KiB behind what counts its input") {
         // Whoever takes short messages only is not asked to take a long one here.
-        let most = scene.initialized().await?.limits.max_message_bytes.unwrap_or(u64::MAX) / 2;
+        let most = scene
+            .initialized()
+            .await?
+            .limits
+            .max_message_bytes
+            .unwrap_or(u64::MAX)
+            / 2;
         let size = (size * 1024).min(usize::try_from(most).unwrap_or(usize::MAX));
         let text = format!("wc -c\n: <<'END'\n{}\nEND\n", "x".repeat(size));
         return run(scene, text, Vec::new()).await;
@@ -41,8 +47,7 @@ async fn run_text(scene: &mut Scene, what: &str) -> StepResult {
         scene.notes.file = Some(path);
         return run(scene, text, Vec::new()).await;
     }
-    let known = TEXTS.iter().find(|text| text.words == what);
-    let Text { script, output, .. } = known.ok_or_else(|| unknown(what, "said of a text"))?;
+    let Text { script, output, .. } = named(what)?;
     run(scene, *script, output.as_bytes().to_vec()).await
 }
 

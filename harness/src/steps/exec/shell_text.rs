@@ -1,5 +1,7 @@
 //! The texts that the chapter SHELL has a shell read, and what each prints.
 
+use crate::{scene::Failure, steps::composed::unknown};
+
 /// A text, in the words of the features.
 pub(super) struct Text {
     /// What is said of it: `a command whose text WORDS is run`.
@@ -187,6 +189,12 @@ pub(super) const TEXTS: &[Text] = &[
         output: "sudo -k\nsudo rm -r x\na && b &\nx; exit 1\nwow!!\n{1,2}\n~root\n%s{text}\n",
     },
 ];
+
+/// The text of which that is said.
+pub(super) fn named(words: &str) -> Result<&'static Text, Failure> {
+    let known = TEXTS.iter().find(|text| text.words == words);
+    known.ok_or_else(|| unknown(words, "said of a text"))
+}
 
 #[cfg(test)]
 mod tests {

@@ -91,14 +91,8 @@ pub(super) async fn ask_for_absent(scene: &mut Scene, how: &str) -> StepResult {
 
 /// Removes a directory that has something in it, and does not say that this may go with it.
 pub(super) async fn remove_full(scene: &mut Scene) -> StepResult {
-    let above = scene.new_path("trees").await?;
-    let word = shell::word(above.as_bytes());
-    let text = format!(
-        "mkdir -p {word}/other/deep && cd {word} && echo kept > other/kept && echo kept > other/deep/kept"
-    );
-    scene.prepare(text).await?;
+    let above = full_directory(scene).await?;
     let path = ByteString::from([above.as_bytes(), b"/other"].concat());
-    scene.notes.file = Some(above);
     let answer = remove(scene, path).await?;
     scene.answer(answer).map(|_| ())
 }
@@ -215,4 +209,26 @@ async fn remove(scene: &mut Scene, path: ByteString) -> Result<Result<Empty, Cal
     };
     let client = scene.client().await?;
     Ok(client.call::<method::RemoveFile>(&params, patience).await)
+}
+
+/// Moves a file to where a directory is that has something in it.
+pub(super) async fn move_onto_directory(scene: &mut Scene) -> StepResult {
+    let above = full_directory(scene).await?;
+    let word = shell::word(above.as_bytes());
+    scene.prepare(format!("echo file > {word}/file")).await?;
+    let at = |name: &[u8]| ByteString::from([above.as_bytes(), name].concat());
+    let answer = relocate(scene, at(b"/file"), at(b"/other")).await?;
+    scene.answer(answer).map(|_| ())
+}
+
+/// The path of a directory in which another one is with something in it.
+async fn full_directory(scene: &mut Scene) -> Result<ByteString, Failure> {
+    let above = scene.new_path("trees").await?;
+    let word = shell::word(above.as_bytes());
+    let text = format!(
+        "mkdir -p {word}/other/deep && cd {word} && echo kept > other/kept && echo kept > other/deep/kept"
+    );
+    scene.prepare(text).await?;
+    scene.notes.file = Some(above.clone());
+    Ok(above)
 }

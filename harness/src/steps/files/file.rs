@@ -221,6 +221,9 @@ async fn use_directory(scene: &mut Scene, what: &str) -> StepResult {
         return tree::list(scene, files).await;
     }
     match what {
+        "with something in it is where a file is moved to" => {
+            return change::move_onto_directory(scene).await;
+        }
         "that is not empty is removed by itself" => return change::remove_full(scene).await,
         "is made again when there is something in it" => return change::make_twice(scene).await,
         _ => {}
@@ -284,9 +287,10 @@ fn content_of(what: &str) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// Bytes in which every place can be told from its neighbours.
+/// Bytes in which every place can be told from its neighbours, and many lie within a letter.
 fn numbers(bytes: usize) -> Vec<u8> {
-    let mut content = shell::numbered_bytes(bytes.next_multiple_of(8));
+    let lines = (0..bytes.div_ceil(8)).map(|line| format!("{:04}\u{20ac}\n", line % 10_000));
+    let mut content = lines.collect::<String>().into_bytes();
     content.truncate(bytes);
     content
 }

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// What the job of a scenario prints.
-const WORDS: &str = "one\ntwo\nthree\n";
+const WORDS: &str = "one\nzw\u{f6}lf \u{20ac}\n\u{1f600} three\n";
 
 /// What it prints as errors, where it does.
 const ERRORS: &str = "four\nfive\n";
