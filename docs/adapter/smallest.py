@@ -119,6 +119,7 @@ class Exec:
             text = ". /dev/fd/%d" % files[0]
         # A session of its own, so that everything of it can be ended at once.
         try:
+            os.makedirs(self.directory, exist_ok=True)      # whatever a command has done to it, the next one runs
             self.process = subprocess.Popen(["sh", "-c", "--", text], cwd=self.directory, stdin=subprocess.DEVNULL, pass_fds=files,
                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
                                             env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.directory})
