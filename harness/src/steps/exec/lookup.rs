@@ -12,7 +12,8 @@ use crate::{
     steps::composed::unknown,
 };
 
-/// A program that is everywhere, and under whose name another one comes first on a command's own search path.
+/// A program that is everywhere, and under whose name another one comes first on a command's own search path. Some shells
+/// know such programs without looking, so that texts have to name another one.
 const SHADOWED: &str = "tr";
 
 /// What the right program says, and one of the same name that is not meant.
@@ -29,28 +30,33 @@ async fn put(scene: &mut Scene, path: &[u8], script: &str) -> StepResult {
 
 /// A program that tells its search path is put into a directory of its own, which is the first of the command's search
 /// path; and a command that names it.
-async fn on_own_path(scene: &mut Scene, command: impl FnOnce(&str) -> Command) -> Result<RunParams, Failure> {
+async fn on_own_path(
+    scene: &mut Scene,
+    name: &str,
+    command: impl FnOnce(&str) -> Command,
+) -> Result<RunParams, Failure> {
     let directory = scene.new_path("tools").await?;
-    let path = [directory.as_bytes(), b"/", SHADOWED.as_bytes()].concat();
+    let path = [directory.as_bytes(), b"/", name.as_bytes()].concat();
     put(scene, &path, &format!("printf '{RIGHT} %s' \"$PATH\"")).await?;
     let usual = scene.prepare("printf %s \"$PATH\"").await?;
     let search = [directory.as_bytes(), b":", &usual].concat();
     scene.notes.content = Some([RIGHT.as_bytes(), b" ", &search].concat());
     let sandbox = scene.sandbox().await?.id;
-    let mut params = scene.command_in(&sandbox, command(SHADOWED));
+    let mut params = scene.command_in(&sandbox, command(name));
     params.env = vec![Variable::new("PATH", search)];
     Ok(params)
 }
 
 /// A command's text names a program that is on the command's own search path only.
 pub(crate) async fn use_own_path(scene: &mut Scene) -> StepResult {
-    let params = on_own_path(scene, |name| Command::Shell(name.into())).await?;
+    let name = format!("tool-{}", scene.token());
+    let params = on_own_path(scene, &name, |name| Command::Shell(name.into())).await?;
     scene.run(&params).await
 }
 
 /// A program is named that is on the command's own search path only.
 pub(crate) async fn run_on_own_path(scene: &mut Scene) -> StepResult {
-    let params = on_own_path(scene, |name| Command::Argv(vec![name.into()])).await?;
+    let params = on_own_path(scene, SHADOWED, |name| Command::Argv(vec![name.into()])).await?;
     scene.run(&params).await
 }
 

@@ -254,10 +254,10 @@ async fn told_directory(scene: &mut Scene) -> StepResult {
 /// The variable that a sandbox is opened with where something other than a command prints it.
 pub(crate) const OF_SANDBOX: &str = "PROBE_COLOUR";
 
-/// A program prints the variable of its sandbox, with no shell in between.
+/// A program prints the variable of its sandbox: a shell that the backend does not know as one.
 pub(crate) async fn print_variable_by_program(scene: &mut Scene) -> StepResult {
     let sandbox = scene.sandbox().await?.id;
-    let words = ["printenv", OF_SANDBOX].map(ByteString::from);
+    let words = ["sh", "-c", &format!("echo \"${OF_SANDBOX}\"")].map(ByteString::from);
     let params = scene.command_in(&sandbox, Command::Argv(words.to_vec()));
     scene.run(&params).await
 }
