@@ -149,14 +149,14 @@ Feature: CWD: a command runs where it was told to
 
   @id:CWD-017 @must @since:0.1 @profile:core @needs:cwd @mutant:keeps-directories-open
   Scenario: A directory that was removed and made again is the new one
-    A checkout makes its directories anew, and commands went on in the old ones, where nothing was left (https://github.com/anthropics/claude-code/issues/18236).
+    A worktree was removed in which commands had run before (https://github.com/anthropics/claude-code/issues/18236); the next checkout makes it anew.
     Given an open sandbox
     When a command uses a directory that was removed and made again
     Then standard output is exactly "new\n"
 
   @id:CWD-018 @must @since:0.1 @profile:core @needs:cwd @mutant:only-texts-look-at-their-directory
   Scenario Outline: Whatever is to run in a directory that does not exist is refused
-    A command ran in another directory than the one that was asked for and had been removed (https://github.com/anthropics/claude-code/issues/18236).
+    A worktree was removed in which commands had run before (https://github.com/anthropics/claude-code/issues/18236).
     Given an open sandbox
     When a command that leaves a mark is run in a directory that does not exist, as <what it is>
     Then the outcome is set-up failed because the directory was not found

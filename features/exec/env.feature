@@ -181,7 +181,7 @@ Feature: ENV: a command sees the variables it was given, and no secrets
 
   @id:ENV-018 @must @since:0.1 @profile:core @needs:env @mutant:takes-no-variables-of-the-system @mutant:needs-its-own-search-path
   Scenario Outline: A variable that others read, too, is what it was given as
-    An option of the caller's that a wrapper needed for itself was lost (https://github.com/NousResearch/hermes-agent/issues/59286).
+    An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286).
     Given an open sandbox
     When a command with the variable "<name>" set to "/probe/value" prints it
     Then the outcome is exited with code 0

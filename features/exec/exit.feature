@@ -165,7 +165,7 @@ Feature: EXIT: how a command ended is told as it was
 
   @id:EXIT-017 @must @since:0.1 @profile:core @mutant:the-end-of-output-is-the-end
   Scenario: A command that closes its outputs runs on, and ends with its own code
-    A call that ended with its output left the command running (https://github.com/NousResearch/hermes-agent/pull/10584).
+    The end of a file is not the end of the process that had it open (https://man7.org/linux/man-pages/man7/pipe.7.html).
     Given an open sandbox
     When a command whose text closes its outputs and exits with 5 a second later is run
     Then the outcome is exited with code 5

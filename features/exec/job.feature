@@ -305,7 +305,7 @@ Feature: JOB: work that outlives its command
 
   @id:JOB-033 @must @since:0.1 @profile:jobs @needs:jobs @fresh @mutant:gives-ids-again
   Scenario: The id of a job that was forgotten is that of no other
-    A registry that knew jobs by number showed and stopped another one than was meant (https://github.com/NousResearch/hermes-agent/issues/17770).
+    Threads got each other's results (https://github.com/NousResearch/hermes-agent/issues/17770); so does whoever holds an id that was given again.
     Given an open sandbox
     When a job prints three lines and exits with a code
     And the job is over and forgotten

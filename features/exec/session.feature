@@ -215,7 +215,7 @@ Feature: SESSION: what a shell knows is carried from command to command
 
   @id:SESSION-019 @must @since:0.1 @profile:sessions @needs:sessions,cancel @mutant:the-cancelled-lose-their-sessions
   Scenario: A cancel ends a command and leaves its session as it was
-    A cancel at the wrong moment left half of a change behind (https://github.com/NousResearch/hermes-agent/issues/38249).
+    Parallel calls rewrote shared state, and a reader saw half of each (https://github.com/NousResearch/hermes-agent/issues/38249); a cancel must not do the same.
     Given an open sandbox
     And a session that carries something
     When a command of the session changes everything and is cancelled
@@ -232,7 +232,7 @@ Feature: SESSION: what a shell knows is carried from command to command
 
   @id:SESSION-021 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:only-last-lines-leave-state @mutant:traps-lose-the-state @mutant:functions-exit-without-state
   Scenario Outline: A command leaves its state to its session however its shell comes to its end
-    The directory that a command had gone to was lost where it had failed (https://github.com/NousResearch/hermes-agent/issues/4669).
+    A shell comes to its end by its last line, by exit or by errexit, and a trap on EXIT sees each of them (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#trap).
     Given an open sandbox
     When a command of the session changes what it carries and <ends>
     Then the session has what it carries
@@ -246,7 +246,7 @@ Feature: SESSION: what a shell knows is carried from command to command
 
   @id:SESSION-022 @must @since:0.1 @profile:sessions @needs:sessions @mutant:keeps-the-end-of-sessions-for-itself @mutant:sessions-have-parameters @mutant:sessions-do-not-expand
   Scenario Outline: A text of a session is read as any other text
-    What keeps the state of a session stands in the way of what the text itself does (https://github.com/OpenHands/OpenHands/pull/10821).
+    A text that turned on errexit poisoned the shell of all, and the next failing command ended the session (https://github.com/OpenHands/OpenHands/pull/10821).
     Given an open sandbox
     When a command of the session whose text <reads so> is run
     Then standard output is what that text asks for

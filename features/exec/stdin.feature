@@ -129,7 +129,7 @@ Feature: STDIN: a command reads what it was given, and then the end
 
   @id:STDIN-014 @must @since:0.1 @profile:sessions @needs:sessions,stdin @mutant:sessions-have-no-input
   Scenario: A command of a session reads its own input
-    What kept a shell open for all commands fed them by its input, and a program that read took the next commands for it (https://github.com/devlawey/filar/pull/365).
+    Text that was fed to a shell as its input was swallowed by the first program that read (https://github.com/devlawey/filar/pull/365).
     Given an open sandbox
     When a command of the session repeats its input
     Then the outcome is exited with code 0

@@ -86,7 +86,7 @@ Feature: STREAM: output arrives as it was written
 
   @id:STREAM-011 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:errors-wait-behind-much-output
   Scenario: Errors arrive while the command runs, however much it has output before
-    An error on one stream was seen only when the other one had ended (https://github.com/SWE-agent/SWE-agent/issues/1269).
+    Whoever reads one stream to its end before the other one holds that one up (https://docs.python.org/3/library/subprocess.html#subprocess.Popen.wait).
     Given an open sandbox
     When a command prints "no such host" as an error behind much output, and then waits to be ended
     Then "no such host" has arrived while it waits

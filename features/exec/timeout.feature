@@ -197,7 +197,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
 
   @id:TIMEOUT-020 @must @since:0.1 @profile:core @needs:timeout @mutant:believes-what-dies-at-its-deadline
   Scenario: A command that is at its deadline has timed out, whatever code it ends with then
-    A build that was cut off by its deadline was told as done, since it exits with 0 when it is asked to end (https://github.com/daytonaio/daytona/issues/4230).
+    A trap decides what code a shell ends with, and so says nothing of why it was to end (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#trap).
     Given an open sandbox
     When a command that exits with 0 when it is asked to end keeps a beat, with a deadline of 1 second
     Then the outcome is timed out, no later than 1 second after the deadline
@@ -213,7 +213,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
 
   @id:TIMEOUT-022 @must @since:0.1 @profile:core @needs:timeout,left_behind=keep @mutant:deadlines-wait-for-who-holds-the-output
   Scenario: A command that has ended has not timed out, although a worker of it still holds its output
-    A call blocked until its deadline when its command had started a server in the background (https://github.com/NousResearch/hermes-agent/pull/10584).
+    A call blocked for ever when its command had started a server in the background (https://github.com/NousResearch/hermes-agent/pull/10584).
     Given an open sandbox
     When a command with a deadline of 2 seconds leaves a worker that holds its output
     Then the outcome is exited with code 0

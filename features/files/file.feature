@@ -251,7 +251,7 @@ Feature: FILE: a file holds what was written, byte for byte
 
   @id:FILE-024 @must @since:0.1 @profile:files @needs:files @mutant:forgets-new-permissions
   Scenario Outline: The permissions that a file is given are those that it has
-    A script that was uploaded could not be run (https://github.com/NousResearch/hermes-agent/pull/10618).
+    A file that was written through a temporary one could be read by nobody else (https://github.com/NousResearch/hermes-agent/pull/10618).
     Given an open sandbox
     When a file is given the permissions <mode>
     Then the file still has the permissions <mode>

@@ -191,7 +191,7 @@ Feature: ATTACH: the same key finds the same sandbox
 
   @id:ATTACH-021 @must @since:0.1 @profile:persistent @needs:attach,state=cwd_env|shell @alone @fresh @mutant:sessions-outlive-their-sandboxes
   Scenario: A key whose sandbox was destroyed has nothing of its sessions either
-    What one sandbox carried was found in another that had taken its name (https://github.com/NousResearch/hermes-agent/pull/79832).
+    Two homes of the same name matched each other's container and shared what was in it (https://github.com/NousResearch/hermes-agent/pull/79832).
     Given a sandbox under a key
     And a session that carries something
     When the key is opened again after it was destroyed

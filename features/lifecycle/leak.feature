@@ -103,7 +103,7 @@ Feature: LEAK: nothing is left, and nothing of others is touched
 
   @id:LEAK-012 @must @since:0.1 @profile:core @fresh @mutant:keeps-its-state-where-commands-start
   Scenario: Nothing but what commands have made lies where they start
-    A wrapper kept its state in a file beside the user's own (https://github.com/NousResearch/hermes-agent/issues/38249).
+    The directory is the caller's, who adds to a repository whatever lies in it (https://git-scm.com/docs/git-add).
     Given an open sandbox
     When 12 commands in every way have ended
     Then a command finds nothing new in the directory that commands start in
