@@ -39,7 +39,7 @@ Feature: EVENT: what is told of a command is true and in order
     And the total of standard output is 200000 bytes
     And the digest is that of all that was printed
 
-  @id:EVENT-006 @must @since:0.1 @profile:core @mutant:never-says-alive @mutant:says-alive-until-something-is-printed
+  @id:EVENT-006 @must @since:0.1 @profile:core @mutant:never-says-alive @mutant:says-alive-until-something-is-printed @mutant:says-nothing-of-those-who-wait-for-room
   Scenario Outline: A command that is silent is said to be alive
     A sandbox was removed under a caller whose wait was silent (https://github.com/NousResearch/hermes-agent/pull/107160).
     Given an open sandbox
@@ -50,6 +50,7 @@ Feature: EVENT: what is told of a command is true and in order
       | silent                                              |
       | silent for 1 second                                 |
       | silent for 1 second after it has printed something  |
+      | held up for 1 second by a caller that takes nothing |
 
   @id:EVENT-007 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:counts-no-errors
   Scenario: The totals of both streams are what the command wrote to each

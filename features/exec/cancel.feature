@@ -152,7 +152,7 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
     Then the outcome is timed out
     And each of the others has received its own number and nothing else
 
-  @id:CANCEL-015 @must @since:0.1 @profile:core @needs:cancel @mutant:forgets-further-cancels
+  @id:CANCEL-015 @must @since:0.1 @profile:core @needs:cancel @mutant:forgets-further-cancels @mutant:refuses-a-second-cancel
   Scenario: A command that takes its time to end can be cancelled again and again
     An interrupt left the command running (https://github.com/NousResearch/hermes-agent/issues/65298); whoever sees that sends another.
     Given an open sandbox

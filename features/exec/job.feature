@@ -313,3 +313,11 @@ Feature: JOB: work that outlives its command
     And an unknown job is killed by the id of one that was forgotten
     Then the call is refused because the job is not there
     And the beat goes on
+
+  @id:JOB-034 @must @since:0.1 @profile:jobs @needs:jobs @mutant:drops-the-bounds-of-jobs
+  Scenario: A job, whose output is read when it is wanted, cannot be given bounds on it
+    A call was accepted and never carried out, and nobody was told (https://github.com/daytonaio/daytona/issues/4520).
+    Given an open sandbox
+    When a command that leaves a mark is run with detachment and only the ends of its output
+    Then the call is refused as an invalid argument
+    And the mark is not there

@@ -149,3 +149,18 @@ Feature: OUT: however much is printed, the caller gets what it asked for
     Examples:
       | ends         | outcome   |
       | is cancelled | cancelled |
+
+  @id:OUT-015 @must @since:0.1 @profile:core @mutant:loses-room-that-comes-early @mutant:takes-no-room-for-all-there-is @mutant:counts-room-in-32-bits
+  Scenario Outline: Room is room, however it is given
+    Each side of a channel of SSH has to handle room of up to 2^32 - 1 bytes, and more of it at any time (https://www.rfc-editor.org/rfc/rfc4254#section-5.2).
+    Given an open sandbox
+    When a command prints 100000 bytes with room given <so> to a caller with room for <room>
+    Then the outcome is exited with code 0
+    And standard output is all that was printed
+
+    Examples:
+      | so                                 | room       |
+      | before the command has begun       | 1          |
+      | first as none at all               | 1          |
+      | in one go that is very large       | 1          |
+      | in no other way than before it began | 4294967296 |

@@ -268,3 +268,32 @@ Feature: SESSION: what a shell knows is carried from command to command
       | ends with a blank that is escaped                 |
       | reads its input before it goes on                 |
       | closes its outputs and exits with 5 a second later |
+
+  @id:SESSION-023 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-of-all-sandboxes @mutant:closes-sessions-everywhere @mutant:sessions-end-with-another-sandbox
+  Scenario Outline: A session of the same name in another sandbox is another session
+    Two jobs shared one environment, and the second ran in the first one's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
+    Given an open sandbox
+    And a session that carries something
+    When the session is <ended> another sandbox
+    Then the session has what it carries
+
+    Examples:
+      | ended     |
+      | closed in |
+      | lost with |
+
+  @id:SESSION-024 @must @since:0.1 @profile:sessions @needs:sessions,streams_apart,streams=apart @mutant:other-options-stick
+  Scenario Outline: No option that a command has turned on is on in the next
+    A command that set errexit poisoned the session (https://github.com/OpenHands/OpenHands/pull/10821); other options spoil what comes after them in other ways.
+    Given an open sandbox
+    When a command of the session turns on <option>
+    And a command of the session does what <option> would not allow
+    Then standard output is exactly "done\n"
+    And standard error is empty
+
+    Examples:
+      | option    |
+      | nounset   |
+      | noglob    |
+      | noclobber |
+      | xtrace    |

@@ -226,3 +226,12 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When a command with a deadline of 1 seconds runs for some seconds
     Then the outcome is timed out
     And the beat goes on
+
+  @id:TIMEOUT-024 @must @since:0.1 @profile:core @needs:timeout @mutant:old-deadlines-strike-whoever-runs
+  Scenario: The deadline of a command that has ended strikes no other
+    The number of a process that has ended may be another one's by now (https://man7.org/linux/man-pages/man2/pidfd_send_signal.2.html), and a timer that was
+    not stopped strikes whoever has it.
+    Given an open sandbox
+    When a command with a deadline of 1 seconds runs for a moment
+    And a command is silent for 3 seconds before it ends
+    Then the outcome is exited with code 0

@@ -273,8 +273,8 @@ Feature: FILE: a file holds what was written, byte for byte
   Scenario: A file that does not tell its size is read whole
     Files that the system makes up when they are read say that they are empty (https://man7.org/linux/man-pages/man5/proc.5.html).
     Given an open sandbox
-    When a file is read that does not tell its size
-    Then a command that prints the file prints the same bytes
+    When a file is printed that does not tell its size
+    Then reading it gives the same bytes
 
   @id:FILE-027 @must @since:0.1 @profile:files @needs:files @mutant:moves-into-directories
   Scenario: A file is not moved to where a directory with something in it is
@@ -283,3 +283,11 @@ Feature: FILE: a file holds what was written, byte for byte
     When a directory with something in it is where a file is moved to
     Then the call is refused because something is there
     And a command finds that nothing of it is gone
+
+  @id:FILE-028 @must @since:0.1 @profile:files @needs:files @mutant:makes-directories-where-files-are
+  Scenario: A directory is not made where a file is
+    Whoever makes sure of a directory is told when something else has its name (https://pubs.opengroup.org/onlinepubs/9799919799/functions/mkdir.html).
+    Given an open sandbox
+    When a directory is made where a file is
+    Then the call is refused because a file is there
+    And reading it gives the same bytes

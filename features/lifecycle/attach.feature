@@ -55,13 +55,13 @@ Feature: ATTACH: the same key finds the same sandbox
     And the job is over
     Then the job gives every byte that it has written
 
-  @id:ATTACH-007 @must @since:0.1 @profile:persistent @needs:attach,concurrency @alone @fresh @mutant:opens-a-key-twice-at-once @mutant:keys-of-one-process @mutant:starts-later-callers-elsewhere
+  @id:ATTACH-007 @must @since:0.1 @profile:persistent @needs:attach,concurrency @alone @fresh @mutant:opens-a-key-twice-at-once @mutant:keys-of-one-process @mutant:starts-later-callers-elsewhere @mutant:everybody-has-made-it
   Scenario: Callers that open one key at once share one sandbox
     A check before the creation let two at once make two, and one of them was never used or removed (https://github.com/NousResearch/hermes-agent/issues/74053).
     When 8 callers open one key at once
     Then all callers share one sandbox
 
-  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:keys-in-small-letters @mutant:trims-keys @mutant:keys-with-short-names @mutant:keys-in-composed-letters
+  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:finds-keys-by-their-beginning @mutant:keys-in-small-letters @mutant:trims-keys @mutant:keys-with-short-names @mutant:keys-in-composed-letters
   Scenario Outline: A key that hardly differs finds another sandbox
     Two homes of the same name matched each other's container and shared what was in it (https://github.com/NousResearch/hermes-agent/pull/79832).
     Given a sandbox under <a key>
@@ -74,6 +74,7 @@ Feature: ATTACH: the same key finds the same sandbox
       | a key                | a sign                   |
       | a key                | the case of a letter     |
       | a key                | a blank behind it        |
+      | a key                | the lack of its last sign |
       | a long key           | its last sign            |
       | a key with an accent | how an accent is written |
 
@@ -196,3 +197,29 @@ Feature: ATTACH: the same key finds the same sandbox
     And a session that carries something
     When the key is opened again after it was destroyed
     Then the session starts afresh
+
+  @id:ATTACH-022 @must @since:0.1 @profile:persistent @needs:attach,env @alone @fresh @mutant:variables-live-with-their-opener
+  Scenario: A variable of a sandbox is seen by the commands of later callers, too
+    An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286).
+    Given a sandbox under a key
+    When the key is opened again after its caller has gone
+    And a command prints the variable "PROBE_CALLER"
+    Then standard output is exactly "first"
+
+  @id:ATTACH-023 @must @since:0.1 @profile:persistent @needs:attach,cwd @alone @fresh @mutant:directories-live-with-their-opener
+  Scenario: The directory that a sandbox was opened with is where commands of later callers start, too
+    A directory option was ignored together with containment (https://github.com/apptainer/singularity/issues/1208).
+    Given a sandbox under a key and in the root directory
+    When the key is opened again after its caller has gone
+    And a command prints its working directory
+    Then it is the root directory
+
+  @id:ATTACH-024 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_files @alone @fresh @mutant:numbers-jobs-anew-after-a-stop
+  Scenario: The id of a job that a stop has ended is that of no other
+    Threads got each other's results (https://github.com/NousResearch/hermes-agent/issues/17770); so does whoever holds an id that was given again.
+    Given a sandbox under a key
+    When a job tells its number and waits
+    And the key is opened again after it was stopped with its job
+    And a job keeps a beat
+    And an unknown job is killed by the id of one that was stopped
+    Then the beat goes on

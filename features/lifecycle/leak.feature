@@ -77,7 +77,7 @@ Feature: LEAK: nothing is left, and nothing of others is touched
     And the caller goes away
     Then what belongs to others is untouched
 
-  @id:LEAK-009 @must @since:0.1 @profile:core @fresh @alone @mutant:leaves-zombies @mutant:leaks-a-descriptor-a-command
+  @id:LEAK-009 @must @since:0.1 @profile:core @fresh @alone @mutant:leaves-zombies @mutant:leaks-a-descriptor-a-command @mutant:keeps-a-helper-for-input-without-an-end
   Scenario: Commands that have ended leave nothing in the backend
     Hundreds of processes that had ended were never waited for (https://github.com/NousResearch/hermes-agent/issues/111577).
     Given a backend that has been used before

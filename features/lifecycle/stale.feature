@@ -109,3 +109,18 @@ Feature: STALE: a sandbox that was changed behind the backend's back
     And a command that waits for its input
     When the sandbox is removed behind the backend's back
     Then the command is answered as lost with its sandbox
+
+  @id:STALE-012 @must @since:0.1 @profile:core @fresh @mutant:tells-output-twice-after-a-pause
+  Scenario: Nothing is lost and nothing comes twice where a sandbox was paused
+    What is frozen notices neither that it was suspended nor that it goes on (https://docs.docker.com/reference/cli/docker/container/pause/).
+    Given an open sandbox
+    When a command writes two lines, stopped in between by a pause of its sandbox
+    Then the outcome is exited with code 0
+    And standard output is all that was printed
+
+  @id:STALE-013 @must @since:0.1 @profile:core @fresh @needs:inspect @mutant:describes-what-it-remembers
+  Scenario: A sandbox that was removed is not described as if it ran
+    A start answered with success, yet no sandbox of that name was there (https://github.com/apptainer/singularity/issues/1706).
+    Given an open sandbox
+    When the sandbox is removed behind the backend's back
+    Then it is not described as running

@@ -29,6 +29,9 @@ const TOOL_SOCKET: &str = "tools";
 /// Files that an earlier resident may have left behind begin so.
 const LEFT_BEHIND: [&str; 3] = ["spool-", "text-", crate::session::PREFIX];
 
+/// The file that says up to which number jobs may have been given one.
+const JOBS: &str = "jobs";
+
 #[derive(Debug)]
 pub(crate) struct Home {
     pub(crate) path: PathBuf,
@@ -138,6 +141,21 @@ impl Home {
         self.create("secret")?.write_all(secret)
     }
 
+    /// The highest number that a job of an earlier resident may have been given; 0 where there was none.
+    pub(crate) fn last_job(&self) -> u64 {
+        let noted = fs::read_to_string(self.join(JOBS)).ok();
+        noted.and_then(|noted| noted.trim().parse().ok()).unwrap_or(0)
+    }
+
+    /// Notes that jobs up to this number may have been given it. Whoever is killed meanwhile leaves the note before it.
+    pub(crate) fn note_last_job(&self, number: u64) -> io::Result<()> {
+        use io::Write as _;
+        let making = format!("{JOBS}.new");
+        self.create(&making)?
+            .write_all(format!("{number}\n").as_bytes())?;
+        fs::rename(self.join(&making), self.join(JOBS))
+    }
+
     /// Whether the directory is not there any more under its name: removed, renamed, or another one in its place. What
     /// cannot be seen just now counts as there.
     pub(crate) fn is_gone(&self) -> bool {
@@ -218,6 +236,13 @@ mod tests {
             fs::metadata(home.join("secret")).unwrap().permissions().mode() & 0o777,
             0o600
         );
+        assert_eq!(home.last_job(), 0);
+        home.note_last_job(7).unwrap();
+        home.note_last_job(1007).unwrap();
+        home.clean();
+        assert_eq!(home.last_job(), 1007);
+        fs::write(home.join("jobs"), "many").unwrap();
+        assert_eq!(home.last_job(), 0);
         symlink(&path, base.path().join("link")).unwrap();
         assert!(Home::open(&base.path().join("link")).is_err());
         assert!(Home::open(&base.path().join("link/")).is_err());

@@ -228,6 +228,7 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "listed as running" => open::listed_as_running(scene).await,
         "no job" => job::none_is_listed(scene).await,
         "not listed" => open::not_listed(scene).await,
+        "not described as running" => open::not_described(scene).await,
         "the same sandbox, found again" => attach::same(scene),
         "another sandbox" => attach::different(scene),
         "a new sandbox, with nothing of the one before" => attach::new_and_empty(scene).await,

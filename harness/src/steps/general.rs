@@ -373,6 +373,7 @@ pub(super) fn answered_within(scene: &Scene, limit: Duration) -> StepResult {
 fn refused(scene: &Scene, how: &str) -> StepResult {
     let any_of: &[ErrorKind] = match how {
         "as unsupported or as an invalid argument" => &[ErrorKind::Unsupported, ErrorKind::InvalidArgument],
+        "because a file is there" => &[ErrorKind::AlreadyExists, ErrorKind::NotADirectory],
         "because something is there" => &[ErrorKind::AlreadyExists, ErrorKind::IsADirectory],
         _ => &[],
     };

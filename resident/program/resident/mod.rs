@@ -111,6 +111,8 @@ pub(crate) struct Resident {
     last_caller: u64,
     jobs: BTreeMap<u64, Job>,
     last_job: u64,
+    /// Up to which number it is noted down that jobs may have been given one.
+    noted_job: u64,
     requests: HashMap<[u8; 16], u64>,
     /// Which job each supervisor is of.
     supervisors: HashMap<i32, u64>,
@@ -171,6 +173,7 @@ impl Resident {
             out_of_memory_told: kills.is_some(),
         };
         let sessions = Sessions::new(setting.ground.directory.as_deref());
+        let last_job = setting.home.as_ref().map_or(0, |home| home.last_job());
         Ok(Self {
             setting,
             epoll,
@@ -183,7 +186,8 @@ impl Resident {
             callers: BTreeMap::new(),
             last_caller: 0,
             jobs: BTreeMap::new(),
-            last_job: 0,
+            last_job,
+            noted_job: last_job,
             requests: HashMap::new(),
             supervisors: HashMap::new(),
             spares: VecDeque::new(),
@@ -222,6 +226,7 @@ impl Resident {
             self.flush();
         }
         self.flush();
+        self.note_last_job(self.last_job);
         Ok(())
     }
 

@@ -39,6 +39,9 @@ pub(super) const SUPERVISOR_LIMIT: Duration = Duration::from_secs(4);
 /// The null device is character device 1:3.
 const NULL_DEVICE: u64 = 1 << 8 | 3;
 
+/// How many numbers of jobs are noted down at a time as given.
+const NOTED_AHEAD: u64 = 1000;
+
 /// Opens the null device, unless what stands there is something else.
 pub(super) fn open_null() -> Option<File> {
     let null = OpenOptions::new().read(true).open("/dev/null").ok()?;
@@ -65,8 +68,7 @@ impl Resident {
             Ok(tools) => tools,
             Err(error) => return self.send(connection, &Reply::Error { call, error }),
         };
-        self.last_job += 1;
-        let id = self.last_job;
+        let id = self.next_job();
         let now = Instant::now();
         let mut job = new_job(id, &start, now);
         job.tools = tools;
@@ -97,6 +99,25 @@ impl Resident {
                 self.set_up_failed(id, Failure::new(SetupFailure::ResourcesExhausted, message));
             }
         }
+    }
+
+    /// A number that no job of this directory was given, by this resident or by one before it.
+    fn next_job(&mut self) -> u64 {
+        self.last_job += 1;
+        if self.last_job > self.noted_job {
+            self.note_last_job(self.last_job + NOTED_AHEAD);
+        }
+        self.last_job
+    }
+
+    /// Notes for the next resident up to which number jobs may have been given one. Where that cannot be written down, the
+    /// jobs of this one are run all the same.
+    pub(super) fn note_last_job(&mut self, number: u64) {
+        let Some(home) = self.setting.home.as_ref().filter(|home| !home.is_gone()) else {
+            return;
+        };
+        let _ = home.note_last_job(number);
+        self.noted_job = number;
     }
 
     /// The same request as before: the same job, from its beginning.

@@ -29,6 +29,10 @@ pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
     if params.detach && mode == Mode::Native {
         return Err(Error::unsupported("detach"));
     }
+    if params.detach && params.capture.is_some() {
+        let problem = "cannot go with detach: what a job writes is kept, and read by job.output";
+        return Err(Error::invalid_argument("capture", problem));
+    }
     if let Some(rpc) = &params.rpc {
         if mode == Mode::Native {
             return Err(Error::unsupported("rpc"));

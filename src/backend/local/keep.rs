@@ -30,7 +30,7 @@ impl LocalBackend {
             sandbox,
             state,
             notice,
-        } = kept::open(&base, key, &binary, &self.0.ground.environment).await?;
+        } = kept::open(&base, key, &spec, &binary, &self.0.ground.environment).await?;
         let sandbox = match asked {
             Some(cwd) => sandbox.with_cwd(cwd),
             None => sandbox,
@@ -75,7 +75,7 @@ impl LocalBackend {
                 } else {
                     SandboxState::Stopped
                 },
-                cwd: Some(Sandbox::own_work(&one.directory).as_path().into()),
+                cwd: Some(one.work.as_path().into()),
             });
         }
         Ok(found)
@@ -216,7 +216,7 @@ impl LocalBackend {
         let lock = lock::lock(&base, key).await?;
         let id = kept::id_of(key);
         let work = Sandbox::own_work(&directory);
-        let sandbox = Sandbox::kept(id.clone(), key.to_owned(), directory.clone(), work);
+        let sandbox = Sandbox::kept(key.to_owned(), directory.clone(), work);
         let residence = Residence::attach(&kept::home_of(&base, key)).await;
         if let Some(residence) = &residence {
             residence.end().await?;

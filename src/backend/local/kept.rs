@@ -11,10 +11,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use herm_protocol::{Error, ErrorKind, hexadecimal, sandbox::OpenState};
+use herm_protocol::{
+    ByteString, Error, ErrorKind, hexadecimal,
+    sandbox::{OpenState, SandboxSpec, Variable},
+};
 use herm_resident::wire::sha256;
 use rustix::fs::{FlockOperation, flock};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::{environment::Environment, lock, residence::Residence, sandbox::Sandbox, traces::Traces};
 use crate::{files::file_error, resident::Binary};
@@ -25,8 +28,34 @@ pub const STATE: &str = "HERM_STATE";
 /// The longest key, in bytes.
 const LONGEST_KEY: usize = 512;
 
-/// The file that says which key a directory is for.
+/// The file that says which key a directory is for, and what its sandbox was opened with.
 pub(super) const RECORD: &str = "key.json";
+
+/// What that file says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    key: String,
+    /// The variables of the sandbox. The directory, and so this file, is its user's alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    env: Vec<Variable>,
+    /// The directory that commands start in, where it is not the sandbox's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<ByteString>,
+}
+
+impl Record {
+    fn read(directory: &Path) -> Option<Self> {
+        let text = fs::read(directory.join(RECORD)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// The directory that commands start in.
+    fn work(&self, directory: &Path) -> PathBuf {
+        self.cwd
+            .as_ref()
+            .map_or_else(|| Sandbox::own_work(directory), ByteString::to_path)
+    }
+}
 
 /// Where sandboxes are kept when nobody says: `HERM_STATE`, else `herm` in `XDG_STATE_HOME` or `~/.local/state`.
 ///
@@ -74,24 +103,33 @@ pub(super) struct Lying {
     pub(super) id: String,
     pub(super) key: String,
     pub(super) directory: PathBuf,
+    /// Where its commands start.
+    pub(super) work: PathBuf,
 }
 
-/// Opens the sandbox of a key: the one that is there, or a new one.
+/// Opens the sandbox of a key: the one that is there, with what it was opened with when it was made, or a new one with what
+/// is asked for.
 ///
 /// # Errors
 /// The key cannot be used, the directory is not ours, or no resident can be started.
 pub(super) async fn open(
     base: &Path,
     key: &str,
+    spec: &SandboxSpec,
     binary: &Binary,
     environment: &Environment,
 ) -> Result<Kept, Error> {
     check(key)?;
     let _lock = lock::lock(base, key).await?;
     let directory = directory_of(base, key);
-    let there = blocking(&directory, {
-        let (directory, key) = (directory.clone(), key.to_owned());
-        move || there_or_made(&directory, &key)
+    let wanted = Record {
+        key: key.to_owned(),
+        env: spec.env.clone(),
+        cwd: spec.cwd.clone(),
+    };
+    let (there, record) = blocking(&directory, {
+        let directory = directory.clone();
+        move || there_or_made(&directory, wanted)
     })
     .await?;
     let home = home_in(&directory);
@@ -111,8 +149,10 @@ pub(super) async fn open(
             (OpenState::Recreated, Some(notice.to_owned()))
         }
     };
-    let work = Sandbox::own_work(&directory);
-    let sandbox = Sandbox::kept(id_of(key), key.to_owned(), directory, work).with_residence(residence);
+    let work = record.work(&directory);
+    let sandbox = Sandbox::kept(record.key, directory, work)
+        .with_env(record.env)
+        .with_residence(residence);
     Ok(Kept {
         sandbox,
         state,
@@ -141,7 +181,9 @@ pub(super) fn damaged(base: &Path) -> Vec<String> {
         .filter(|entry| entry.file_name().to_str().is_some_and(is_id))
         .map(|entry| entry.path())
         .filter(|directory| directory.is_dir())
-        .filter(|directory| read_key(directory).is_none_or(|key| *directory != directory_of(base, &key)))
+        .filter(|directory| {
+            Record::read(directory).is_none_or(|record| *directory != directory_of(base, &record.key))
+        })
         .map(|directory| {
             format!(
                 "{} is damaged: its {RECORD} does not say which key it is for; herm exec --key KEY with the key that it had \
@@ -169,10 +211,11 @@ pub(super) fn list(base: &Path) -> Result<Vec<Lying>, Error> {
         .flatten()
         .filter_map(|entry| {
             let directory = entry.path();
-            let key = read_key(&directory)?;
-            (directory == directory_of(base, &key)).then(|| Lying {
-                id: id_of(&key),
-                key,
+            let record = Record::read(&directory)?;
+            (directory == directory_of(base, &record.key)).then(|| Lying {
+                id: id_of(&record.key),
+                work: record.work(&directory),
+                key: record.key,
                 directory,
             })
         })
@@ -230,19 +273,19 @@ fn check(key: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the sandbox's directory unless it is there; says whether it was. A half-made one, whose maker was killed, has no
-/// record yet, and is made whole.
-fn there_or_made(directory: &Path, key: &str) -> Result<bool, Error> {
+/// Makes the sandbox's directory as it is wanted unless it is there; says whether it was, and what it was made with. A
+/// half-made one, whose maker was killed, has no record yet, and is made whole.
+fn there_or_made(directory: &Path, wanted: Record) -> Result<(bool, Record), Error> {
     private_directory(directory)?;
-    let there = match read_key(directory) {
-        Some(found) if found == key => true,
-        Some(found) => {
-            let shown = directory.to_string_lossy();
-            let message = format!("{shown} is kept for the key {found:?}, and not for {key:?}");
-            return Err(Error::new(ErrorKind::Internal, shown.clone(), message));
-        }
-        None => false,
-    };
+    let found = Record::read(directory);
+    if let Some(found) = found.as_ref().filter(|found| found.key != wanted.key) {
+        let shown = directory.to_string_lossy();
+        let message = format!(
+            "{shown} is kept for the key {:?}, and not for {:?}",
+            found.key, wanted.key
+        );
+        return Err(Error::new(ErrorKind::Internal, shown.clone(), message));
+    }
     let work = Sandbox::own_work(directory);
     match fs::create_dir(&work) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -250,17 +293,12 @@ fn there_or_made(directory: &Path, key: &str) -> Result<bool, Error> {
         }
         _ => {}
     }
-    if !there {
-        let record = directory.join(RECORD);
-        crate::files::write(&record, json!({"key": key}).to_string().as_bytes())?;
+    if let Some(found) = found {
+        return Ok((true, found));
     }
-    Ok(there)
-}
-
-fn read_key(directory: &Path) -> Option<String> {
-    let text = fs::read(directory.join(RECORD)).ok()?;
-    let record: Value = serde_json::from_slice(&text).ok()?;
-    Some(record.get("key")?.as_str()?.to_owned())
+    let text = serde_json::to_vec(&wanted).map_err(|error| Error::internal("write down a sandbox", error))?;
+    crate::files::write_as(&directory.join(RECORD), &text, 0o600)?;
+    Ok((false, wanted))
 }
 
 /// Makes a directory that only this user enters, or checks that it is such a one.
@@ -312,14 +350,36 @@ mod tests {
         private_directory(&base).unwrap();
         let directory = directory_of(&base, "k");
         fs::create_dir(&directory).unwrap();
-        assert!(there_or_made(&directory, "k").is_err(), "others can enter it");
+        let wanted = Record {
+            key: "k".into(),
+            env: vec![Variable::new("A", b"\xff".as_slice())],
+            cwd: Some("/usr".into()),
+        };
+        let asked = |cwd: &str| Record {
+            cwd: Some(cwd.into()),
+            ..wanted.clone()
+        };
+        let made = there_or_made(&directory, wanted.clone());
+        assert!(made.is_err(), "others can enter it");
         fs::remove_dir(&directory).unwrap();
         DirBuilder::new().mode(0o700).create(&directory).unwrap();
         assert_eq!(list(&base).unwrap(), []);
-        assert!(!there_or_made(&directory, "k").unwrap());
-        assert!(there_or_made(&directory, "k").unwrap());
+        assert_eq!(
+            there_or_made(&directory, wanted.clone()).unwrap(),
+            (false, wanted.clone())
+        );
+        assert_eq!(
+            there_or_made(&directory, asked("/")).unwrap(),
+            (true, wanted.clone())
+        );
         let listed = list(&base).unwrap();
         assert_eq!((listed[0].key.as_str(), listed.len()), ("k", 1));
+        assert_eq!(listed[0].work, Path::new("/usr"));
+        // As it was written when a sandbox had no more than its key.
+        fs::write(directory.join(RECORD), r#"{"key":"k"}"#).unwrap();
+        let (there, before) = there_or_made(&directory, wanted).unwrap();
+        assert_eq!((there, before.env.len()), (true, 0));
+        assert_eq!(list(&base).unwrap()[0].work, Sandbox::own_work(&directory));
         assert_eq!(list(&scratch.path().join("none")).unwrap(), []);
     }
 

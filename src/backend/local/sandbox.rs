@@ -13,7 +13,7 @@ use std::{
 use herm_protocol::{ByteString, Error, ErrorKind, exec::Outcome, sandbox::Variable};
 use tokio::sync::watch;
 
-use super::{group::Group, guard::Held, process_table::Process, residence::Residence};
+use super::{group::Group, guard::Held, kept, process_table::Process, residence::Residence};
 use crate::files::remove_tree;
 
 /// How often it is looked whether the sandbox is still there, where a command was killed whose caller takes no output.
@@ -71,8 +71,8 @@ impl Sandbox {
     }
 
     /// A sandbox that is kept under a key. It outlives this process, so that the guard does not hold it.
-    pub(super) fn kept(id: String, key: String, directory: PathBuf, cwd: PathBuf) -> Self {
-        let mut sandbox = Self::new(id, directory, cwd, Vec::new(), Held::default());
+    pub(super) fn kept(key: String, directory: PathBuf, cwd: PathBuf) -> Self {
+        let mut sandbox = Self::new(kept::id_of(&key), directory, cwd, Vec::new(), Held::default());
         sandbox.key = Some(key);
         sandbox
     }
@@ -83,9 +83,9 @@ impl Sandbox {
         self
     }
 
-    /// Variables of every command, in place of those before.
+    /// More variables of every command; they win over those before.
     pub(super) fn with_env(mut self, env: Vec<Variable>) -> Self {
-        self.env = env;
+        self.env.extend(env);
         self
     }
 

@@ -241,7 +241,6 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
     let own = configured.map(|cwd| start_directory(Some(&cwd))).transpose();
     let own = own.map_err(|outcome| Error::invalid_argument("terminal.cwd", outcome))?;
     let spec = SandboxSpec {
-        env: arguments.env.clone(),
         cwd: own.map(|cwd| cwd.as_path().into()),
         ..SandboxSpec::default()
     };
@@ -249,6 +248,8 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
     tell_of_losses(&opened);
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
     params.session.clone_from(&arguments.session);
+    // They are the command's, and not those of a sandbox that others find again.
+    params.env.clone_from(&arguments.env);
     params.cwd = cwd.map(|cwd| cwd.as_path().into());
     let configured = || place.config.timeout().filter(|_| !arguments.detach);
     params.timeout_ms = arguments

@@ -1,7 +1,7 @@
 //! CAP: what is declared works, and what is not is refused.
 
 use herm_protocol::{
-    exec::{Pty, RunParams},
+    exec::{Capture, Pty, RunParams},
     initialize::Initialized,
     rpc::Rpc,
     sandbox::{Mount, Network, ResourceLimits, SandboxSpec, Variable},
@@ -165,6 +165,15 @@ pub(crate) async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
         "detachment and tools" => RunParams {
             detach: true,
             rpc: Some(Rpc::allowing(["tool"])),
+            ..params
+        },
+        "detachment and only the ends of its output" => RunParams {
+            detach: true,
+            capture: Some(Capture {
+                head: 10,
+                tail: 10,
+                digest: false,
+            }),
             ..params
         },
         "a session" => RunParams {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use herm_protocol::{
-    client::ExecRecord,
+    client::{ExecRecord, Fault},
     exec::{Capture, Gap, RunParams, Stream},
     hexadecimal,
 };
@@ -69,6 +69,7 @@ pub(super) fn register(steps: &mut StepList) {
         .when("a command is {words} before it ends", |scene, arguments| {
             Box::pin(async move {
                 let text = match arguments.words(0)? {
+                    "held up for 1 second by a caller that takes nothing" => return hold_up(scene).await,
                     "silent for 1 second" => "sleep 1",
                     "silent for 1 second after it has printed something" => "echo something; sleep 1",
                     "silent for 3 seconds" => "sleep 3",
@@ -79,6 +80,31 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.run(&params).await
             })
         });
+}
+
+/// Runs a command that prints more than its caller takes, who takes the rest a second later.
+async fn hold_up(scene: &mut Scene) -> StepResult {
+    const PRINTED: usize = 100_000;
+    let patience = scene.patience();
+    let mut params = scene.command(shell::numbered(PRINTED)).await?;
+    params.alive_ms = Some(200);
+    params.window = Some(4096);
+    let mut exec = scene.start(&params).await?;
+    exec.grants = false;
+    match exec.wait_until(Duration::from_secs(1), |_| false).await {
+        Err(Fault::Hung { .. }) => {}
+        Ok(()) => {
+            return Err(Failure::failed(
+                "a command that has no room for its output to run on",
+                format!("{:?}", exec.record().answer),
+            ));
+        }
+        Err(fault) => return Err(scene.broken(fault)),
+    }
+    scene.client().await?.grant(&params.exec, 2 * PRINTED as u64);
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
+    Ok(())
 }
 
 /// It was said often enough that the command lives.

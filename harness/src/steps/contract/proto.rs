@@ -20,6 +20,7 @@ use crate::{
     step::{StepList, StepResult},
     steps::{
         composed::unknown,
+        exec::room,
         general::{difference, show},
     },
 };
@@ -331,6 +332,9 @@ fn received_bytes(scene: &Scene) -> StepResult {
 }
 
 async fn print_to_little_room(scene: &mut Scene, bytes: usize, how: &str, room: u64) -> StepResult {
+    if let Some(given) = how.strip_prefix("with room given ") {
+        return room::print_with_room_given(scene, bytes, given, room).await;
+    }
     let redirection = match how {
         "as output" => "",
         "as errors" => " >&2",

@@ -140,15 +140,15 @@ pub(crate) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     scene.answer(answer).map(|_| ())
 }
 
-/// Runs a command that writes two lines, and is stopped and goes on between them: by itself, or by its caller, who sees that
-/// it does not go on before.
+/// Runs a command that writes two lines, and is stopped and goes on between them: by itself, by its caller, or with its whole
+/// sandbox. Whoever stops it sees that it does not go on before.
 pub(crate) async fn write_stopped(scene: &mut Scene, by: &str) -> StepResult {
     let patience = scene.patience();
     let stays = scene.scaled(STAYS);
     scene.notes.content = Some(b"begun\nended\n".into());
     let text = match by {
         "itself" => "echo begun; (sleep 0.3; kill -CONT $$) & kill -STOP $$; echo ended; wait".to_owned(),
-        "its caller" => format!(
+        "its caller" | "a pause of its sandbox" => format!(
             "echo begun; sleep {}; echo ended",
             scene.scaled(UNTIL_STOPPED).as_secs()
         ),
@@ -158,8 +158,12 @@ pub(crate) async fn write_stopped(scene: &mut Scene, by: &str) -> StepResult {
     let mut exec = scene.start(&params).await?;
     exec.wait_until(patience, |record| !record.pieces.is_empty())
         .await?;
-    if by == "its caller" {
-        signal(scene, &params.exec, SIGSTOP).await?;
+    if by != "itself" {
+        if by == "its caller" {
+            signal(scene, &params.exec, SIGSTOP).await?;
+        } else {
+            scene.bring_about("pause", Some(params.sandbox.clone())).await?;
+        }
         match exec.wait_until(stays, |_| false).await {
             Err(Fault::Hung { .. }) => {}
             Ok(()) => {
@@ -170,7 +174,11 @@ pub(crate) async fn write_stopped(scene: &mut Scene, by: &str) -> StepResult {
             }
             Err(fault) => return Err(scene.broken(fault)),
         }
-        signal(scene, &params.exec, SIGCONT).await?;
+        if by == "its caller" {
+            signal(scene, &params.exec, SIGCONT).await?;
+        } else {
+            scene.clear_conditions().await?;
+        }
     }
     let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
     scene.keep(record);

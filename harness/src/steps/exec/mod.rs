@@ -18,6 +18,7 @@ mod named_alike;
 pub(super) mod open_files;
 pub(super) mod out;
 pub(super) mod race;
+pub(super) mod room;
 mod rpc;
 mod session;
 pub(super) mod shell;

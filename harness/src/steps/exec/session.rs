@@ -3,7 +3,7 @@
 use herm_protocol::{
     exec::{Command, Outcome, RunParams, Stdin, Stream},
     method,
-    sandbox::Variable,
+    sandbox::{SandboxSpec, Variable},
     session::SessionRef,
 };
 
@@ -47,6 +47,8 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 match arguments.words(0)? {
                     "closed" | "closed though there is none" => close(scene).await,
+                    "closed in another sandbox" => use_elsewhere(scene, true).await,
+                    "lost with another sandbox" => use_elsewhere(scene, false).await,
                     "used by two commands at once, of which the first ends last" => use_at_once(scene).await,
                     other => Err(unknown(other, "done with a session")),
                 }
@@ -247,6 +249,21 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(text) = hostile(what) {
         return run(scene, text).await;
     }
+    if let Some(option) = what.strip_prefix("turns on ") {
+        return run(scene, option_of(option)?.0).await;
+    }
+    if let Some(option) = what
+        .strip_prefix("does what ")
+        .and_then(|rest| rest.strip_suffix(" would not allow"))
+    {
+        let directory = scene.new_path("options").await?;
+        let text = format!(
+            "mkdir {0} && cd {0} && : > one; {1}",
+            shell::word(directory.as_bytes()),
+            option_of(option)?.1
+        );
+        return run(scene, text).await;
+    }
     if let Some(what) = what.strip_prefix("takes away ") {
         return run(scene, taken_away(what)?.0).await;
     }
@@ -308,6 +325,43 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         }
         other => Err(unknown(other, "done by a command of a session")),
     }
+}
+
+/// Shell text that turns an option on, and text that is of no use where it is on; there is a file `one`.
+fn option_of(name: &str) -> Result<(&'static str, &'static str), Failure> {
+    Ok(match name {
+        "nounset" => ("set -u", "echo \"done$HERM_NOT_SET\""),
+        "noglob" => (
+            "set -f",
+            "for file in on*; do if [ -e \"$file\" ]; then echo done; fi; done",
+        ),
+        "noclobber" => ("set -C", "echo again > one && echo done"),
+        "xtrace" => ("set -x", "echo done"),
+        other => return Err(unknown(other, "an option of a shell")),
+    })
+}
+
+/// Uses a session of the same name in another sandbox, where it starts afresh, and ends it there or with that sandbox.
+async fn use_elsewhere(scene: &mut Scene, closed: bool) -> StepResult {
+    let session = name(scene);
+    let other = scene.open(SandboxSpec::default()).await?.sandbox;
+    let text = format!("echo \"${{{KEPT}-none}}\"; cd /; export {KEPT}=other");
+    let mut params = scene.command_in(&other, Command::Shell(text.into()));
+    params.session = Some(session.clone());
+    scene.run(&params).await?;
+    let seen = scene.record()?.bytes(Stream::Stdout);
+    scene.result()?;
+    expect_content(b"none\n", &seen)?;
+    if closed {
+        let patience = scene.patience();
+        let sandbox = other.clone();
+        let params = SessionRef { sandbox, session };
+        let client = scene.client().await?;
+        client.call::<method::CloseSession>(&params, patience).await?;
+    }
+    scene.destroy(&other).await?;
+    scene.own.retain(|sandbox| sandbox.id != other);
+    Ok(())
 }
 
 async fn close(scene: &mut Scene) -> StepResult {

@@ -60,6 +60,9 @@ const NEEDS_SETSID: &str = "command -v setsid >/dev/null || exit 3";
 /// By how much more than they should two deadlines may lie apart: half of what rounding would add.
 const SLACK_BETWEEN: Duration = Duration::from_millis(400);
 
+/// How soon the end of a command comes behind the word that it has ended.
+const AT_ONCE: Duration = Duration::from_millis(100);
+
 /// How often two deadlines are compared before their distance is told: a moment's load is no finding.
 const COMPARED: u32 = 2;
 
@@ -256,11 +259,11 @@ pub(crate) fn told_apart(scene: &Scene) -> StepResult {
 
 /// Cancels the command that many times, each time right behind the one before, and waits for its end.
 pub(super) async fn cancel(scene: &mut Scene, times: usize) -> StepResult {
-    let patience = scene.patience();
+    let (patience, at_once) = (scene.patience(), scene.scaled(AT_ONCE));
     let Some(exec) = scene.running.pop() else {
         return Err(Failure::suite("no command runs"));
     };
-    let record = cancelled(exec, times, patience).await.inspect_err(|_| {
+    let record = cancelled(exec, times, patience, at_once).await.inspect_err(|_| {
         if let Some(worker) = &mut scene.worker {
             worker.broken = true;
         }
@@ -270,15 +273,23 @@ pub(super) async fn cancel(scene: &mut Scene, times: usize) -> StepResult {
 }
 
 async fn cancelled(
-    exec: Exec,
+    mut exec: Exec,
     times: usize,
     patience: Duration,
+    at_once: Duration,
 ) -> Result<herm_protocol::client::ExecRecord, Failure> {
     exec.cancel(patience).await?;
     for answer in futures::future::join_all((1..times).map(|_| exec.cancel(patience))).await {
         match answer {
             // It may have ended meanwhile, which is no harm.
-            Err(CallError::Refused(error)) if error.kind() == ErrorKind::ExecNotFound => {}
+            Err(CallError::Refused(error)) if error.kind() == ErrorKind::ExecNotFound => {
+                let over = exec.wait_until(at_once, |_| false).await;
+                over.map_err(|_| {
+                    let expected =
+                        "a cancel of a command that runs to be answered, however often it is asked for";
+                    Failure::failed(expected, error.to_string())
+                })?;
+            }
             other => other?,
         }
     }

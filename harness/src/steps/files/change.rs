@@ -27,8 +27,8 @@ fn carried_out<T>(scene: &mut Scene, answer: Result<T, CallError>) -> StepResult
 
 /// Does to a new file what the words say.
 pub(super) async fn act(scene: &mut Scene, what: &str) -> StepResult {
-    if what == "read that does not tell its size" {
-        return super::file::read_made_up(scene).await;
+    if what == "printed that does not tell its size" {
+        return super::file::print_made_up(scene).await;
     }
     let above = scene.new_path("changed").await?;
     let word = shell::word(above.as_bytes());
@@ -109,6 +109,17 @@ pub(super) async fn make_twice(scene: &mut Scene) -> StepResult {
     scene.notes.content = Some(b"made\n".to_vec());
     let answer = mkdir(scene, path).await?;
     carried_out(scene, answer)
+}
+
+/// Makes a directory under the name that a file has.
+pub(super) async fn make_over_file(scene: &mut Scene) -> StepResult {
+    let path = scene.new_path("taken").await?;
+    let word = shell::word(path.as_bytes());
+    scene.prepare(format!("echo taken > {word}")).await?;
+    scene.notes.file = Some(path.clone());
+    scene.notes.content = Some(b"taken\n".to_vec());
+    let answer = mkdir(scene, path).await?;
+    scene.answer(answer).map(|_| ())
 }
 
 /// The file has its new name only, its bytes and its permissions.

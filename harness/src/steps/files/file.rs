@@ -150,12 +150,7 @@ fn register_reading(steps: &mut StepList) {
             "a command that prints the file prints the same bytes",
             |scene, _| {
                 Box::pin(async {
-                    let path = word_of_file(scene)?;
-                    let digits = scene.observe(format!("od -An -v -tx1 {path}")).await?;
-                    let digits: String = String::from_utf8_lossy(&digits).split_whitespace().collect();
-                    let bytes = (0..digits.len() / 2)
-                        .filter_map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).ok());
-                    let seen: Vec<u8> = bytes.collect();
+                    let seen = printed_by_command(scene).await?;
                     expect_content(scene, &seen)
                 })
             },
@@ -224,6 +219,7 @@ async fn use_directory(scene: &mut Scene, what: &str) -> StepResult {
         "with something in it is where a file is moved to" => {
             return change::move_onto_directory(scene).await;
         }
+        "is made where a file is" => return change::make_over_file(scene).await,
         "that is not empty is removed by itself" => return change::remove_full(scene).await,
         "is made again when there is something in it" => return change::make_twice(scene).await,
         _ => {}
@@ -527,11 +523,19 @@ fn only_whole(scene: &Scene) -> StepResult {
     ))
 }
 
-/// Reads a file that the system makes up, and that is the same every time.
-pub(super) async fn read_made_up(scene: &mut Scene) -> StepResult {
-    let path = ByteString::from("/proc/version");
-    let content = read(scene, path.clone(), 0, None).await?;
-    scene.notes.file = Some(path);
-    scene.notes.content = Some(content.data.into_bytes());
+/// A command prints a file that the system makes up when it is read: how long it is nobody tells.
+pub(super) async fn print_made_up(scene: &mut Scene) -> StepResult {
+    scene.notes.file = Some("/proc/version".into());
+    scene.notes.content = Some(printed_by_command(scene).await?);
     Ok(())
+}
+
+/// The bytes of the scenario's file as a command prints them, in digits, so that no transport can damage them.
+async fn printed_by_command(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
+    let path = word_of_file(scene)?;
+    let digits = scene.observe(format!("od -An -v -tx1 {path}")).await?;
+    let digits: String = String::from_utf8_lossy(&digits).split_whitespace().collect();
+    let bytes =
+        (0..digits.len() / 2).filter_map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).ok());
+    Ok(bytes.collect())
 }

@@ -40,6 +40,7 @@ fn key_near(key: &str, difference: &str) -> Result<String, Failure> {
         "the case of a letter" => key.replacen('h', "H", 1),
         "a blank behind it" => format!("{key} "),
         "its last sign" => format!("{}!", &key[..key.len() - 1]),
+        "the lack of its last sign" => key[..key.len() - 1].to_owned(),
         "how an accent is written" => key.replacen(ACCENTS[0], ACCENTS[1], 1),
         other => return Err(unknown(other, "between two keys")),
     };
@@ -69,6 +70,10 @@ pub(super) fn register(steps: &mut StepList) {
 }
 
 async fn first(scene: &mut Scene, kind: &str) -> StepResult {
+    let (kind, cwd) = match kind.strip_suffix(" and in the root directory") {
+        Some(kind) => (kind, Some("/".into())),
+        None => (kind, None),
+    };
     let behind = match kind {
         "a key" => String::new(),
         "a long key" => format!("{}?", "k".repeat(LONG)),
@@ -84,6 +89,7 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
     };
     let spec = SandboxSpec {
         env,
+        cwd,
         ..SandboxSpec::default()
     };
     let opened = scene.open_key(spec).await;
@@ -103,6 +109,10 @@ async fn open_again(scene: &mut Scene, after: &str) -> StepResult {
         "after its caller was killed" => scene.kill_caller().await?,
         "after it was let go" => scene.leave(CloseHow::Detach).await?,
         "after it was stopped" => scene.leave(CloseHow::Stop).await?,
+        "after it was stopped with its job" => {
+            scene.notes.forgotten.clone_from(&scene.notes.name);
+            scene.leave(CloseHow::Stop).await?;
+        }
         "after it was destroyed" => {
             let id = scene.sandbox().await?.id;
             scene.destroy(&id).await?;
@@ -421,6 +431,17 @@ async fn shared(scene: &mut Scene) -> StepResult {
     let callers = scene.own.len();
     if ids.len() != 1 {
         return Err(Failure::failed("one sandbox", format!("{ids:?}")));
+    }
+    let made = scene
+        .own
+        .iter()
+        .filter(|sandbox| sandbox.opened.state != OpenState::Attached);
+    let made = made.count();
+    if made != 1 {
+        return Err(Failure::failed(
+            "one caller to be told that the sandbox was made, and the others that it was there",
+            format!("{made} of {callers} are told that it was made"),
+        ));
     }
     let seen = scene
         .observe(format!("sort -n {}", shell::word(b"herm-callers")))

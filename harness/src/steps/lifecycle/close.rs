@@ -218,8 +218,11 @@ async fn still_has_file(scene: &mut Scene) -> StepResult {
         return Ok(());
     }
     Err(Failure::failed(
-        "the caller's file and directory to be as they were",
-        "the file is gone",
+        format!(
+            "the file {} to be there, which the destroyed sandbox had nothing to do with",
+            path.to_string_lossy()
+        ),
+        "it is gone",
     ))
 }
 

@@ -112,7 +112,7 @@ async fn destroy(scene: &mut Scene, id: &str) -> StepResult {
 }
 
 /// Kinds of commands that end by themselves or by a deadline.
-const KINDS: u32 = 5;
+const KINDS: u32 = 6;
 
 /// Runs a command of one kind to its end. How it comes out is what other requirements are about; that commands run at all
 /// is not taken for granted, or nothing would be left of anything.
@@ -148,6 +148,8 @@ async fn run_one(scene: &mut Scene, kind: u32) -> StepResult {
             let most = stated.map_or(LONG, |most| usize::try_from(most / 2).unwrap_or(LONG));
             params.command = Command::Shell(format!("true {}", "x".repeat(LONG.min(most))).into());
         }
+        // Its input has no end, and it does not wait for one.
+        5 if scene.declares("stdin_stream").await? => params.stdin = Stdin::Stream,
         _ => {}
     }
     scene.run(&params).await

@@ -1,7 +1,8 @@
 //! OPEN: a sandbox is ready when it is there.
 
 use herm_protocol::{
-    ByteString,
+    ByteString, ErrorKind,
+    client::CallError,
     exec::{Command, Stream},
     method,
     sandbox::{Empty, OpenState, SandboxInfo, SandboxRef, SandboxSpec, SandboxState, Variable},
@@ -168,6 +169,26 @@ pub(crate) async fn not_listed(scene: &mut Scene) -> StepResult {
             format!("{id} not to be listed"),
             format!("it is, as {:?}", info.state),
         )),
+    }
+}
+
+/// What is not there any more is told so, or as something else than running.
+pub(crate) async fn not_described(scene: &mut Scene) -> StepResult {
+    let sandbox = scene.notes.name.clone().unwrap_or_default();
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let expected = format!("{sandbox} to be told as gone, or at least not as running");
+    match client
+        .call::<method::Inspect>(&SandboxRef { sandbox }, patience)
+        .await
+    {
+        Err(CallError::Refused(error)) if error.kind() == ErrorKind::SandboxNotFound => Ok(()),
+        Err(CallError::Refused(error)) => Err(Failure::failed(expected, error.to_string())),
+        Err(CallError::Fault(fault)) => Err(scene.broken(fault)),
+        Ok(info) if info.state == SandboxState::Running => {
+            Err(Failure::failed(expected, "it is described as running"))
+        }
+        Ok(_) => Ok(()),
     }
 }
 

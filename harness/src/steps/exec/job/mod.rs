@@ -72,7 +72,11 @@ pub(super) fn register(steps: &mut StepList) {
         .when("an unknown job is {words}", |scene, arguments| {
             Box::pin(async move {
                 let words = arguments.words(0)?;
-                if let Some(how) = words.strip_suffix(" by the id of one that was forgotten") {
+                let former = [
+                    " by the id of one that was forgotten",
+                    " by the id of one that was stopped",
+                ];
+                if let Some(how) = former.iter().find_map(|by| words.strip_suffix(by)) {
                     return unknown::ask_about_forgotten(scene, how).await;
                 }
                 match words.strip_suffix(" by an id like the job's") {
