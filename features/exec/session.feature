@@ -244,7 +244,7 @@ Feature: SESSION: what a shell knows is carried from command to command
       | has a trap for its end          |
       | exits within a function         |
 
-  @id:SESSION-022 @must @since:0.1 @profile:sessions @needs:sessions @mutant:keeps-the-end-of-sessions-for-itself @mutant:sessions-have-parameters @mutant:sessions-do-not-expand
+  @id:SESSION-022 @must @since:0.1 @profile:sessions @needs:sessions @mutant:keeps-the-end-of-sessions-for-itself @mutant:traps-wait-for-exit @mutant:sessions-have-parameters @mutant:sessions-do-not-expand
   Scenario Outline: A text of a session is read as any other text
     A text that turned on errexit poisoned the shell of all, and the next failing command ended the session (https://github.com/OpenHands/OpenHands/pull/10821).
     Given an open sandbox
@@ -254,6 +254,7 @@ Feature: SESSION: what a shell knows is carried from command to command
     Examples:
       | reads so                                          |
       | has a trap for its end and exits with 4           |
+      | has a trap for its end and comes to its last line |
       | exits with 3 in its middle                        |
       | turns on errexit and then fails with 7            |
       | replaces its shell by a program that exits with 5 |
@@ -267,6 +268,7 @@ Feature: SESSION: what a shell knows is carried from command to command
       | has all of its lines indented                     |
       | ends with a blank that is escaped                 |
       | reads its input before it goes on                 |
+      | prints words that somebody on the way might decode |
       | closes its outputs and exits with 5 a second later |
 
   @id:SESSION-023 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-of-all-sandboxes @mutant:closes-sessions-everywhere @mutant:sessions-end-with-another-sandbox

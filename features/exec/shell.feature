@@ -37,12 +37,17 @@ Feature: SHELL: the shell reads a command's text as it was written
     And the sandbox still runs commands
 
   @id:SHELL-005 @must @since:0.1 @profile:core @mutant:keeps-the-end-of-the-shell-for-itself
-  Scenario: What a text asks to have done at its end is done, once, with the code that it ended with
+  Scenario Outline: What a text asks to have done at its end is done, once, with the code that it ended with
     The action of a trap on EXIT is the text's own (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#trap).
     Given an open sandbox
-    When a command whose text has a trap for its end and exits with 4 is run
+    When a command whose text has a trap for its end and <ends> is run
     Then the outcome is exited with code 4
     And standard output is what that text asks for
+
+    Examples:
+      | ends                  |
+      | exits with 4          |
+      | comes to its last line |
 
   @id:SHELL-006 @must @since:0.1 @profile:core @mutant:glues-its-words-to-the-last-line
   Scenario Outline: The last line of a text may be of any kind
@@ -185,12 +190,17 @@ Feature: SHELL: the shell reads a command's text as it was written
     Then the outcome is exited with code 0
     And standard output is what that text asks for
 
-  @id:SHELL-022 @must @since:0.1 @profile:core @mutant:rewrites-sudo
-  Scenario: No word of a text is replaced by another
+  @id:SHELL-022 @must @since:0.1 @profile:core @mutant:rewrites-sudo @mutant:reads-entities @mutant:decodes-percent-codes
+  Scenario Outline: No word of a text is replaced by another
     Every occurrence of a privileged word was rewritten, even in arguments and strings (https://github.com/NousResearch/hermes-agent/pull/6517).
     Given an open sandbox
-    When a command whose text prints words that a backend might take for its own is run
+    When a command whose text <prints words> is run
     Then standard output is what that text asks for
+
+    Examples:
+      | prints words                                       |
+      | prints words that a backend might take for its own |
+      | prints words that somebody on the way might decode |
 
   @id:SHELL-023 @must @since:0.1 @profile:core @mutant:leaves-a-file-open-in-commands @mutant:leaves-a-file-open-in-programs @mutant:leaves-a-file-open-in-sessions
   Scenario Outline: A command is given no open files but its input and its outputs

@@ -17,6 +17,9 @@ pub const OVERRIDE: &str = "HERM_RESIDENT";
 /// Bytes that a resident may have at most; the embedded one has less than two million.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
+/// Bytes of its digest that its name has.
+const NAMED: usize = 16;
+
 /// The program that runs inside a sandbox.
 #[derive(Clone, Debug)]
 pub struct Binary {
@@ -56,7 +59,7 @@ impl Binary {
             return Self::named(&variable, Path::new(&path), architecture);
         }
         match herm_resident::binary_for(architecture) {
-            Some(binary) => Ok(Self::of(binary.bytes.into())),
+            Some(binary) => Ok(Self::embedded(binary)),
             None => Err(Error::new(
                 ErrorKind::Unavailable,
                 "the resident",
@@ -85,10 +88,18 @@ impl Binary {
         }
     }
 
+    /// One whose digest was made when this program was built, since each process of a backend has to have it.
+    fn embedded(binary: &'static herm_resident::Binary) -> Self {
+        Self {
+            bytes: binary.bytes.into(),
+            digest: binary.digest[..2 * NAMED].to_owned(),
+        }
+    }
+
     fn of(bytes: std::borrow::Cow<'static, [u8]>) -> Self {
         use std::fmt::Write as _;
         let mut digest = String::new();
-        for byte in &sha256(&bytes)[..16] {
+        for byte in &sha256(&bytes)[..NAMED] {
             // Writing to a string does not fail.
             let _ = write!(digest, "{byte:02x}");
         }
@@ -171,6 +182,8 @@ mod tests {
                 Binary::find_for(binary.architecture).unwrap().bytes(),
                 binary.bytes
             );
+            let digest = Binary::of(binary.bytes.into()).name();
+            assert_eq!(Binary::embedded(binary).name(), digest);
         }
         assert_eq!(machine(b"#!/bin/sh"), None);
         let error = Binary::find_for("mips").unwrap_err();

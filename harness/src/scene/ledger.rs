@@ -68,6 +68,7 @@ impl Ledger {
     /// elsewhere belongs to somebody else. This blocks.
     pub(crate) fn look(root: Option<u32>, folder: &Path) -> Self {
         let mut ledger = Self::default();
+        let mut networks = Networks::default();
         let processes = root.map(process_table::descendants_of).unwrap_or_default();
         for process in processes {
             // Its reaper is the guard, which does that once in a second.
@@ -80,7 +81,7 @@ impl Ledger {
                 ledger.kinds.insert(thing.clone(), Helper::of(&process, false));
             }
             ledger.things.insert(thing, process.describe());
-            ledger.note_descriptors(&process);
+            ledger.note_descriptors(&process, &mut networks);
         }
         for path in files_below(folder) {
             let told = format!("file {}", path.display());
@@ -197,7 +198,7 @@ impl Ledger {
         )
     }
 
-    fn note_descriptors(&mut self, process: &Process) {
+    fn note_descriptors(&mut self, process: &Process, networks: &mut Networks) {
         // Another user's cannot be looked at.
         let Ok(entries) = fs::read_dir(format!("/proc/{}/fd", process.id)) else {
             return;
@@ -212,10 +213,10 @@ impl Ledger {
         if sockets.is_empty() {
             return;
         }
-        for (inode, told) in listening(process.id) {
-            if sockets.contains(&inode) {
+        for (inode, told) in networks.listening(process.id) {
+            if sockets.contains(inode) {
                 let told = format!("socket {told} of process {}", process.id);
-                self.things.insert(Thing::Socket(inode), told);
+                self.things.insert(Thing::Socket(*inode), told);
             }
         }
     }
@@ -229,6 +230,18 @@ fn socket_of(target: &Path) -> Option<u64> {
         .strip_suffix(']')?
         .parse()
         .ok()
+}
+
+/// What is listened on in each network, looked up once: the system goes through a large table for it.
+#[derive(Default)]
+struct Networks(BTreeMap<Option<PathBuf>, Vec<(u64, String)>>);
+
+impl Networks {
+    /// Every socket that somebody listens on in the network that a process sees.
+    fn listening(&mut self, process: u32) -> &[(u64, String)] {
+        let network = fs::read_link(format!("/proc/{process}/ns/net")).ok();
+        self.0.entry(network).or_insert_with(|| listening(process))
+    }
 }
 
 /// Every socket that somebody listens on, by inode, in the network that a process sees.

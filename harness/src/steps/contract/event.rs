@@ -82,11 +82,14 @@ pub(super) fn register(steps: &mut StepList) {
         });
 }
 
-/// Runs a command that prints more than its caller takes, who takes the rest a second later.
+/// Runs a command that prints more than its caller takes, who takes the rest a second later. It runs for that long even where
+/// its output is kept for the caller.
 async fn hold_up(scene: &mut Scene) -> StepResult {
     const PRINTED: usize = 100_000;
     let patience = scene.patience();
-    let mut params = scene.command(shell::numbered(PRINTED)).await?;
+    let mut params = scene
+        .command(format!("{}; sleep 1", shell::numbered(PRINTED)))
+        .await?;
     params.alive_ms = Some(200);
     params.window = Some(4096);
     let mut exec = scene.start(&params).await?;

@@ -57,6 +57,11 @@ pub(super) const TEXTS: &[Text] = &[
         output: "body\nended with 4\n",
     },
     Text {
+        words: "has a trap for its end and comes to its last line",
+        script: "trap 'printf \"ended with %s\\n\" \"$?\"' EXIT\nprintf 'body\\n'\n(exit 4)",
+        output: "body\nended with 4\n",
+    },
+    Text {
         words: "ends with the end of a here-document",
         script: "printf 'first\\n'\ncat <<END\nbody\nEND",
         output: "first\nbody\n",
@@ -182,6 +187,11 @@ pub(super) const TEXTS: &[Text] = &[
         words: "reads its input before it goes on",
         script: "cat\nprintf 'next\\n'\n",
         output: "next\n",
+    },
+    Text {
+        words: "prints words that somebody on the way might decode",
+        script: "printf '%s\\n' '&lt;b&gt; &amp;amp; &#39;' 'a%20b%2Bc+d' '\\u0041\\x41\\101' '=3D =20' '\\/' '{{ a }} ${{ b }}' '<a>&b</a>'",
+        output: "&lt;b&gt; &amp;amp; &#39;\na%20b%2Bc+d\n\\u0041\\x41\\101\n=3D =20\n\\/\n{{ a }} ${{ b }}\n<a>&b</a>\n",
     },
     Text {
         words: "prints words that a backend might take for its own",
