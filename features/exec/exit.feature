@@ -68,12 +68,17 @@ Feature: EXIT: how a command ended is told as it was
     When a command with a deadline of 30 seconds ends itself with signal 15
     Then the outcome is ended by signal 15
 
-  @id:EXIT-007 @must @since:0.1 @profile:core @needs:argv @mutant:set-up-failures-as-exit-codes
-  Scenario: A program that does not exist is a failure of the set-up, not of a command
+  @id:EXIT-007 @must @since:0.1 @profile:core @needs:argv @mutant:set-up-failures-as-exit-codes @mutant:has-a-shell-run-what-is-no-program
+  Scenario Outline: A program that does not exist is a failure of the set-up, not of a command
     Set-up that failed before the command started looked like the command's own failure (https://github.com/openai/codex/issues/15982).
     Given an open sandbox
-    When a program that does not exist is run
+    When a program <that is not there> is run
     Then the outcome is set-up failed because the program was not found
+
+    Examples:
+      | that is not there                 |
+      | that does not exist               |
+      | that only a shell has within itself |
 
   @id:EXIT-008 @must @since:0.1 @profile:core @mutant:empty-text-is-an-error
   Scenario Outline: A command that does nothing is a success

@@ -23,18 +23,20 @@ Feature: OUT: however much is printed, the caller gets what it asked for
       | 1001 |
       | 2000 |
 
-  @id:OUT-003 @must @since:0.1 @profile:core @mutant:always-sends-the-beginning
+  @id:OUT-003 @must @since:0.1 @profile:core @mutant:always-sends-the-beginning @mutant:keeps-64-kib-of-the-end
   Scenario Outline: A caller that wants only one end of the output gets that end
     A notice at the front of a cut output was cut off by the next stage (https://github.com/Gitlawb/zero/pull/353).
     Given an open sandbox
-    When a command prints 5003 bytes to a caller that wants the first <first> and the last <last>
+    When a command prints <many> bytes to a caller that wants the first <first> and the last <last>
     Then it is sent as far as it was wanted, and the rest is told as a gap
 
     Examples:
-      | first | last |
-      | 1000  | 0    |
-      | 0     | 1000 |
-      | 0     | 0    |
+      | many    | first  | last   |
+      | 5003    | 1000   | 0      |
+      | 5003    | 0      | 1000   |
+      | 5003    | 0      | 0      |
+      | 2000003 | 0      | 700000 |
+      | 2000003 | 700000 | 0      |
 
   @id:OUT-004 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:one-bound-for-both-streams
   Scenario: Much output on one stream does not cost the other one its own

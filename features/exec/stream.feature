@@ -90,3 +90,10 @@ Feature: STREAM: output arrives as it was written
     Given an open sandbox
     When a command prints "no such host" as an error behind much output, and then waits to be ended
     Then "no such host" has arrived while it waits
+
+  @id:STREAM-012 @must @since:0.1 @profile:core @mutant:follows-only-the-talkative
+  Scenario: Output arrives while the command runs, however long it was silent before
+    Silence until the end cannot be told from a hang (https://github.com/SWE-agent/SWE-ReX/issues/9); whoever has waited long is the one who wants to know.
+    Given an open sandbox
+    When a command prints "at last" after a silence of 5 seconds, and then waits to be ended
+    Then "at lastat last" has arrived while it waits

@@ -249,7 +249,7 @@ Feature: FILE: a file holds what was written, byte for byte
     When a file is described
     Then the file is told as what it is
 
-  @id:FILE-024 @must @since:0.1 @profile:files @needs:files @mutant:forgets-new-permissions
+  @id:FILE-024 @must @since:0.1 @profile:files @needs:files @mutant:forgets-new-permissions @mutant:knows-nine-permissions
   Scenario Outline: The permissions that a file is given are those that it has
     A file that was written through a temporary one could be read by nobody else (https://github.com/NousResearch/hermes-agent/pull/10618).
     Given an open sandbox
@@ -261,6 +261,8 @@ Feature: FILE: a file holds what was written, byte for byte
       | 0755 |
       | 0600 |
       | 0444 |
+      | 4755 |
+      | 1777 |
 
   @id:FILE-025 @must @since:0.1 @profile:files @needs:files @mutant:directories-are-made-once @mutant:makes-directories-anew
   Scenario: A directory that is there is made again without harm

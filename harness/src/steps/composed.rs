@@ -197,6 +197,7 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
         "tells the name that it was called by" => args::tell_own_name(scene).await,
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
+        "that only a shell has within itself is run" => exit::run_builtin(scene).await,
         "is given an argument of bytes that are not valid UTF-8" => proto::run_with_bytes(scene).await,
         "in this directory lists its variables" | "lists its variables" => cwd::list_variables(scene).await,
         "that is on its own search path is run" => lookup::run_on_own_path(scene).await,

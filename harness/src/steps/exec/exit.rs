@@ -89,8 +89,18 @@ pub(crate) async fn name(scene: &mut Scene, what: &str) -> StepResult {
 
 /// Runs an argument list whose program does not exist.
 pub(crate) async fn run_missing(scene: &mut Scene) -> StepResult {
+    run_words(scene, &[NO_PROGRAM]).await
+}
+
+/// Runs what a shell does itself, and what is no program.
+pub(crate) async fn run_builtin(scene: &mut Scene) -> StepResult {
+    run_words(scene, &["eval", "exit 7"]).await
+}
+
+async fn run_words(scene: &mut Scene, words: &[&str]) -> StepResult {
     let sandbox = scene.sandbox().await?.id;
-    let params = scene.command_in(&sandbox, Command::Argv(vec![ByteString::from(NO_PROGRAM)]));
+    let words = words.iter().map(|word| ByteString::from(*word)).collect();
+    let params = scene.command_in(&sandbox, Command::Argv(words));
     scene.run(&params).await
 }
 

@@ -19,6 +19,9 @@ use crate::{
 /// Bytes of output before an error: more than a pipe holds, and several times what most read at once.
 const MUCH: usize = 400_000;
 
+/// How long a command is silent between two things that it prints.
+const SILENCE: Duration = Duration::from_secs(5);
+
 pub(super) fn register(steps: &mut StepList) {
     steps
         .when(
@@ -67,6 +70,18 @@ async fn print_and(scene: &mut Scene, printed: &str, what: &str) -> StepResult {
                 Stream::Stderr,
             )
             .await
+        }
+        "after a silence of 5 seconds, and then waits to be ended" => {
+            // What came before it is what a caller has seen when the silence begins.
+            start(
+                scene,
+                format!("{print}; sleep 5; {print}; sleep 4"),
+                Stream::Stdout,
+            )
+            .await?;
+            arrived(scene, printed.as_bytes()).await?;
+            tokio::time::sleep(SILENCE).await;
+            Ok(())
         }
         "as an error, and then waits to be ended" => {
             start(scene, format!("{print} >&2; sleep 5"), Stream::Stderr).await

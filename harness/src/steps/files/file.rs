@@ -439,20 +439,26 @@ pub(crate) async fn find_name(scene: &mut Scene) -> StepResult {
     ))
 }
 
+/// The letter that stands for a permission in a list: of the owner, the group and others, to read, write and run. A run of all
+/// three says whether the user or the group goes with the file, or whether others' names in a directory are safe.
+fn letter(bits: u32, at: usize) -> char {
+    let (set, special) = (bits & (1 << (8 - at)) != 0, bits & (0o4000 >> (at / 3)) != 0);
+    match (at % 3, set, special) {
+        (2, true, true) if at == 8 => 't',
+        (2, false, true) if at == 8 => 'T',
+        (2, true, true) => 's',
+        (2, false, true) => 'S',
+        (_, false, _) => '-',
+        (which, true, _) => ['r', 'w', 'x'][which],
+    }
+}
+
 async fn expect_mode(scene: &mut Scene, expected: &str) -> StepResult {
     let path = word_of_file(scene)?;
     let seen = scene.observe(format!("ls -ld {path}")).await?;
     let seen: String = String::from_utf8_lossy(&seen).chars().take(10).collect();
     let bits = u32::from_str_radix(expected, 8).map_err(|_| Failure::suite("no such permissions"))?;
-    let letters: String = (0..9)
-        .map(|at| {
-            if bits & (1 << (8 - at)) == 0 {
-                '-'
-            } else {
-                ['r', 'w', 'x'][at % 3]
-            }
-        })
-        .collect();
+    let letters: String = (0..9).map(|at| letter(bits, at)).collect();
     if seen == format!("-{letters}") {
         return Ok(());
     }
