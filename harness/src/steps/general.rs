@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use herm_protocol::{
     ErrorKind,
+    client::ExecRecord,
     exec::{Outcome, SetupFailure, SignalCause, Stream},
 };
 
@@ -312,8 +313,30 @@ pub(super) fn expect_bytes(scene: &Scene, stream: Stream, expected: &[u8]) -> St
     }
     Err(Failure::failed(
         format!("{stream}: {}", show(expected)),
-        format!("{}{}", show(&seen), difference(expected, &seen)),
+        format!(
+            "{}{}{}",
+            show(&seen),
+            difference(expected, &seen),
+            told_otherwise(scene)
+        ),
     ))
+}
+
+/// How a command ended that did not come to its own end, which says more than what it has printed; else nothing.
+fn told_otherwise(scene: &Scene) -> String {
+    match scene.result().map(|result| &result.outcome) {
+        Ok(Outcome::Exited { .. }) | Err(_) => String::new(),
+        Ok(outcome) => format!("; the outcome: {outcome}"),
+    }
+}
+
+/// What a command was answered, for people.
+pub(super) fn answer_in_words(record: &ExecRecord) -> String {
+    match &record.answer {
+        None => "no answer yet".to_owned(),
+        Some(Ok(result)) => format!("{}, after {} ms", result.outcome, result.duration_ms),
+        Some(Err(error)) => format!("a refusal: {error}"),
+    }
 }
 
 /// Bytes for people: escaped, and cut in the middle when they are many. What is kept is more than what is shown in the

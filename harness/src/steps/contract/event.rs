@@ -12,7 +12,11 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::{composed::unknown, exec::out, general::show},
+    steps::{
+        composed::unknown,
+        exec::out,
+        general::{answer_in_words, show},
+    },
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -99,7 +103,7 @@ async fn hold_up(scene: &mut Scene) -> StepResult {
         Ok(()) => {
             return Err(Failure::failed(
                 "a command that has no room for its output to run on",
-                format!("{:?}", exec.record().answer),
+                answer_in_words(exec.record()),
             ));
         }
         Err(fault) => return Err(scene.broken(fault)),
@@ -115,7 +119,11 @@ pub(crate) fn said_alive(scene: &Scene) -> StepResult {
     scene.result()?;
     match scene.record()?.alive {
         0..3 => {
-            let seen = format!("it was told {} times in a second", scene.record()?.alive);
+            let seen = match scene.record()?.alive {
+                0 => "it was never told".to_owned(),
+                1 => "it was told once in a second".to_owned(),
+                times => format!("it was told {times} times in a second"),
+            };
             Err(Failure::failed("to be told that it lives every 200 ms", seen))
         }
         _ => Ok(()),

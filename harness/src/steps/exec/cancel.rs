@@ -13,7 +13,10 @@ use super::timeout;
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
-    steps::{composed::unknown, general::new_mark},
+    steps::{
+        composed::unknown,
+        general::{answer_in_words, new_mark},
+    },
 };
 
 /// What a command says that was asked to end.
@@ -169,7 +172,7 @@ pub(crate) async fn write_stopped(scene: &mut Scene, by: &str) -> StepResult {
             Ok(()) => {
                 return Err(Failure::failed(
                     "a command that was stopped not to be over before it goes on",
-                    format!("{:?}", exec.record().answer),
+                    answer_in_words(exec.record()),
                 ));
             }
             Err(fault) => return Err(scene.broken(fault)),

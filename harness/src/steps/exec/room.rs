@@ -7,7 +7,7 @@ use herm_protocol::client::Fault;
 use crate::{
     scene::{Failure, Scene, shell},
     step::StepResult,
-    steps::composed::unknown,
+    steps::{composed::unknown, general::answer_in_words},
 };
 
 /// More room than a number of 32 bits holds: nothing of it is in these.
@@ -43,7 +43,7 @@ pub(crate) async fn print_with_room_given(
                 // More came than there was room for.
                 Err(fault) => return Err(scene.broken(fault)),
                 Ok(()) => {
-                    let seen = format!("{:?}", exec.record().answer);
+                    let seen = answer_in_words(exec.record());
                     return Err(Failure::failed("the command to wait for room", seen));
                 }
             }
