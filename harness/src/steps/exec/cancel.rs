@@ -93,8 +93,12 @@ pub(crate) async fn print_to_nobody(scene: &mut Scene, bytes: usize) -> StepResu
     scene.notes.content = Some(shell::numbered_bytes(bytes));
     let mut exec = scene.start(&params).await?;
     exec.grants = false;
-    exec.wait_until(patience, |record| !record.pieces.is_empty())
-        .await?;
+    // All that there is room for is on its way, and must not be taken for more than that later.
+    let room = bytes.min(usize::try_from(LITTLE).unwrap_or(bytes));
+    exec.wait_until(patience, |record| {
+        record.pieces.iter().map(|piece| piece.data.len()).sum::<usize>() >= room
+    })
+    .await?;
     scene.running.push(exec);
     Ok(())
 }
