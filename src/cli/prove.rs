@@ -42,9 +42,13 @@ pub(super) struct Arguments {
     /// Only these mutants
     #[arg(long = "mutant", value_name = "NAME", value_delimiter = ',')]
     mutants: Vec<String>,
-    /// Run every mutant against every requirement, and not only against its own chapters and the sentinels
+    /// Run every mutant against every requirement, and not only against its own chapters and the sentinels: several at once,
+    /// and wherever one of them may be seen each alone
     #[arg(long)]
     full: bool,
+    /// How many mutants are run at once at first; 1 runs each alone
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "full", value_parser = clap::value_parser!(u16).range(1..=64))]
+    at_once: u16,
     /// Only the K-th of N parts of the mutants
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
@@ -91,12 +95,12 @@ async fn prove_all(arguments: &Arguments) -> Result<Exit, Refusal> {
             stop.clone(),
         ),
         mutants: arguments.mutants.clone(),
-        full: arguments.full,
+        full: arguments.full.then_some(arguments.at_once.into()),
         shard: arguments.shard.unwrap_or(Shard::WHOLE),
         jobs: arguments.jobs.into(),
     };
     let this = this_program().map_err(broken)?;
-    let mutate = |name: &str| mutant_of(&subject, &this, name);
+    let mutate = |names: &[&str]| mutant_of(&subject, &this, names);
     let progress = |proof: &MutantProof| {
         if !arguments.json {
             // A line that cannot be written does not stop the proof; the summary tells of it.
@@ -158,12 +162,18 @@ fn check_names(names: &[String], contract: &Contract) -> Result<(), String> {
     }
 }
 
-/// The subject behind a proxy that breaks it.
-fn mutant_of(subject: &Subject, this: &OsString, name: &str) -> Subject {
-    let proxy = [this.clone(), "mutant".into(), name.into(), "--".into()];
+/// The subject behind proxies that break it, one in each of these ways.
+fn mutant_of(subject: &Subject, this: &OsString, names: &[&str]) -> Subject {
+    let proxies = names
+        .iter()
+        .flat_map(|name| [this.clone(), "mutant".into(), name.into(), "--".into()]);
+    let broken = match names {
+        [name] => (*name).to_owned(),
+        names => format!("{} mutants", names.len()),
+    };
     Subject {
-        name: format!("{}+{name}", subject.name),
-        adapter: proxy.into_iter().chain(subject.adapter.iter().cloned()).collect(),
+        name: format!("{}+{broken}", subject.name),
+        adapter: proxies.chain(subject.adapter.iter().cloned()).collect(),
         ..subject.clone()
     }
 }

@@ -1,5 +1,7 @@
 //! The proof of the checks: every requirement must turn red for a subject that breaks it, and for no other reason.
 
+mod full;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
@@ -29,8 +31,9 @@ pub struct ProofOptions {
     pub run: RunOptions,
     /// Only these mutants; all when empty.
     pub mutants: Vec<String>,
-    /// Whether every mutant is run against every requirement, and not only against its chapters and the sentinels.
-    pub full: bool,
+    /// Whether every mutant is run against every requirement, and not only against its chapters and the sentinels: then so
+    /// many at once at first, of which each is looked at alone wherever one of them may be seen.
+    pub full: Option<usize>,
     /// Which part of these mutants.
     pub shard: Shard,
     /// How many mutants are run at the same time.
@@ -114,7 +117,8 @@ pub enum ProofError {
     Subject(#[from] runner::SubjectFailure),
 }
 
-/// Runs the subject as it is, then every mutant of it. `mutate` makes the mutant of a name; `progress` is told of each.
+/// Runs the subject as it is, then every mutant of it. `mutate` makes the subject that is broken in the ways of these names,
+/// each in a proxy of its own; `progress` is told of each mutant.
 ///
 /// # Errors
 /// [`ProofError`] when the subject itself is not green.
@@ -122,7 +126,7 @@ pub async fn prove(
     contract: &Contract,
     subject: &Subject,
     options: &ProofOptions,
-    mutate: impl Fn(&str) -> Subject,
+    mutate: impl Fn(&[&str]) -> Subject,
     progress: impl Fn(&MutantProof),
 ) -> Result<Proof, ProofError> {
     // One that is green at the second try is green enough here: what is proved are the checks, and not the subject.
@@ -154,22 +158,29 @@ pub async fn prove(
     let mutants = mutants
         .enumerate()
         .filter(|(index, _)| options.shard.has(*index))
-        .map(|(_, mutant)| mutant);
-    let proofs = stream::iter(mutants).map(|(name, mutant)| {
-        let mutated = mutate(name);
-        let passed = &passed;
-        let progress = &progress;
+        .map(|(_, (name, mutant))| (name.as_str(), mutant))
+        // Nothing that it breaks can be run on this subject.
+        .filter(|(_, mutant)| mutant.kills.iter().any(|id| passed.contains(id)));
+    let due: Vec<full::Due> = match options.full {
+        None => mutants
+            .map(|(name, mutant)| full::Due {
+                name,
+                mutant,
+                rows: near(contract, mutant),
+            })
+            .collect(),
+        Some(at_once) => full::due(contract, mutants.collect(), options, at_once, &passed, &mutate).await,
+    };
+    let proofs = stream::iter(due).map(|due| {
+        let mutated = mutate(&[due.name]);
+        let (passed, progress) = (&passed, &progress);
         async move {
-            let proof = prove_one(contract, name, mutant, &mutated, options, passed).await?;
+            let proof = prove_one(contract, due, &mutated, options, passed).await;
             progress(&proof);
-            Some(proof)
+            proof
         }
     });
-    let mut mutants: Vec<MutantProof> = proofs
-        .buffer_unordered(options.jobs.max(1))
-        .filter_map(std::future::ready)
-        .collect()
-        .await;
+    let mut mutants: Vec<MutantProof> = proofs.buffer_unordered(options.jobs.max(1)).collect().await;
     mutants.sort_by(|a, b| a.name.cmp(&b.name));
     let proved: BTreeSet<&String> = mutants.iter().flat_map(|mutant| &mutant.killed_by).collect();
     // With a choice of mutants, only what these should have proved can be called unproved.
@@ -181,7 +192,7 @@ pub async fn prove(
         .filter(|id| !proved.contains(id))
         .cloned()
         .collect();
-    let part = (options.full && options.mutants.is_empty()).then(|| Part {
+    let part = (options.full.is_some() && options.mutants.is_empty()).then(|| Part {
         shard: options.shard,
         subject: subject.name.clone(),
         contract: Digests::of(contract).all(),
@@ -193,31 +204,23 @@ pub async fn prove(
     })
 }
 
-/// `None` when nothing that it breaks can be run on this subject.
+/// Runs one mutant against what is due of it.
 async fn prove_one(
     contract: &Contract,
-    name: &str,
-    mutant: &Mutant,
+    due: full::Due<'_>,
     mutated: &Subject,
     options: &ProofOptions,
     passed: &BTreeSet<String>,
-) -> Option<MutantProof> {
+) -> MutantProof {
+    let full::Due { name, mutant, rows } = due;
     let kills: Vec<String> = mutant
         .kills
         .iter()
         .filter(|id| passed.contains(*id))
         .cloned()
         .collect();
-    if kills.is_empty() {
-        return None;
-    }
-    let only = if options.full {
-        Vec::new()
-    } else {
-        near(contract, mutant)
-    };
     let selection = Selection {
-        only,
+        only: rows,
         profiles: Vec::new(),
     };
     let mut proof = MutantProof {
@@ -245,7 +248,7 @@ async fn prove_one(
         }
         Err(failure) => proof.broken = Some(failure.to_string()),
     }
-    Some(proof)
+    proof
 }
 
 /// Some faults strike only now and then, as they do in the field. What a mutant should have turned red and did not is tried
