@@ -10,7 +10,7 @@ use herm_protocol::{
 
 use super::{
     composed::number_in,
-    exec::{cancel, enc, ending},
+    exec::{args, cancel, enc, ending},
 };
 use crate::{
     scene::{Failure, Scene, shell},
@@ -46,6 +46,9 @@ pub(super) fn register(steps: &mut StepList) {
         })
         .then("standard {words} is {words}", |scene, arguments| {
             Box::pin(async move {
+                if arguments.words(1)? == "these arguments" {
+                    return args::expect_told(scene);
+                }
                 let expected = output_in_words(scene, arguments.words(1)?)?;
                 expect_bytes(scene, stream_of(arguments.words(0)?)?, &expected)
             })
@@ -133,7 +136,6 @@ fn output_in_words(scene: &Scene, what: &str) -> Result<Vec<u8>, Failure> {
         | "that reply"
         | "that input"
         | "that value"
-        | "these arguments"
         | "what that text asks for" => Ok(scene.notes.content.clone().unwrap_or_default()),
         "all that was printed, with what is not UTF-8 replaced" => {
             let content = scene.notes.content.clone().unwrap_or_default();

@@ -2,12 +2,19 @@
 
 use std::fmt::Write as _;
 
-use herm_protocol::{ByteString, exec::Command, sandbox::Variable};
+use herm_protocol::{
+    ByteString,
+    exec::{Command, Stream},
+    sandbox::Variable,
+};
 
 use crate::{
     scene::{Failure, Scene, shell},
     step::StepResult,
-    steps::{composed::unknown, general::new_mark},
+    steps::{
+        composed::unknown,
+        general::{new_mark, show},
+    },
 };
 
 const MIB: usize = 1024 * 1024;
@@ -34,6 +41,37 @@ fn hexadecimal(bytes: &[u8]) -> String {
         let _ = write!(digits, "{byte:02x}");
         digits
     })
+}
+
+/// The program has told the arguments that it was given, in digits.
+pub(crate) fn expect_told(scene: &Scene) -> StepResult {
+    scene.result()?;
+    let expected = scene.notes.content.clone().unwrap_or_default();
+    let seen = scene.record()?.bytes(Stream::Stdout);
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(in_words(&expected), in_words(&seen)))
+}
+
+/// What such a program tells, as people read it; the rest as it is.
+fn in_words(told: &[u8]) -> String {
+    let told = String::from_utf8_lossy(told);
+    let Some((count, digits)) = told.split_once('\n') else {
+        return show(told.as_bytes());
+    };
+    let words: Vec<String> = digits
+        .lines()
+        .map(|line| from_hexadecimal(line).map_or_else(|| line.to_owned(), |bytes| show(&bytes)))
+        .collect();
+    format!("{count} arguments: {}", words.join(" "))
+}
+
+fn from_hexadecimal(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
 }
 
 fn arguments_of(kind: &str) -> Result<&'static [&'static str], Failure> {
