@@ -132,11 +132,9 @@ fn output_in_words(scene: &Scene, what: &str) -> Result<Vec<u8>, Failure> {
     match what {
         "empty" => Ok(Vec::new()),
         "every byte value, in order" => Ok(all_bytes()),
-        "all that was printed"
-        | "that reply"
-        | "that input"
-        | "that value"
-        | "what that text asks for" => Ok(scene.notes.content.clone().unwrap_or_default()),
+        "all that was printed" | "that reply" | "that input" | "that value" | "what that text asks for" => {
+            Ok(scene.notes.content.clone().unwrap_or_default())
+        }
         "all that was printed, with what is not UTF-8 replaced" => {
             let content = scene.notes.content.clone().unwrap_or_default();
             // It replaces each longest part of a sequence that could have gone on, as the encoding standard asks.
