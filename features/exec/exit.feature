@@ -31,7 +31,7 @@ Feature: EXIT: how a command ended is told as it was
     When a command exits with code 124
     Then the outcome is exited with code 124
 
-  @id:EXIT-003 @must @since:0.1 @profile:core @mutant:signals-as-exit-codes @mutant:takes-the-core-for-the-signal @mutant:knows-thirty-one-signals
+  @id:EXIT-003 @must @since:0.1 @profile:core @mutant:signals-as-exit-codes @mutant:takes-the-core-for-the-signal @mutant:knows-thirty-one-signals @mutant:forgives-broken-pipes
   Scenario Outline: A command that a signal ended is told with the signal
     The kill of a tool's shell was recorded as success (https://github.com/vm0-ai/vm0/issues/33855).
     Given an open sandbox
@@ -44,6 +44,7 @@ Feature: EXIT: how a command ended is told as it was
       | 15     |
       | 6      |
       | 11     |
+      | 13     |
       | 40     |
 
   @id:EXIT-004 @must @since:0.1 @profile:core @mutant:minus-one-for-an-unknown-command

@@ -58,13 +58,18 @@ Feature: FILE: a file holds what was written, byte for byte
     When a file is written into a directory that is missing
     Then reading it gives the same bytes
 
-  @id:FILE-006 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:overwrites-without-cutting
-  Scenario: Writing again replaces all of the content
+  @id:FILE-006 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:overwrites-without-cutting @mutant:writing-nothing-does-nothing
+  Scenario Outline: Writing again replaces all of the content
     A suite in wide use expects the new content and nothing of the old (https://github.com/UKGovernmentBEIS/inspect_ai).
     Given an open sandbox
     And a file that was written with 1000 bytes
-    When it is written again with 10 bytes
+    When it is written again with <many> bytes
     Then reading it gives the same bytes
+
+    Examples:
+      | many |
+      | 10   |
+      | 0    |
 
   @id:FILE-007 @must @since:0.1 @profile:files @needs:files,overwrite=replace @mutant:resets-permissions
   Scenario Outline: Writing again keeps the permissions
