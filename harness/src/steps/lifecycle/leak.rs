@@ -180,7 +180,6 @@ async fn open_in_vain(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
-/// Runs commands one after the other. What a first round leaves is no leak; what the others add is.
 /// Runs so many commands in turns in every way that is offered, also such as are ended early.
 async fn run_in_every_way(scene: &mut Scene, count: u32) -> StepResult {
     scene.notes.content = Some(scene.observe("ls -A").await?);
@@ -227,6 +226,7 @@ async fn run_in_every_way(scene: &mut Scene, count: u32) -> StepResult {
     Ok(())
 }
 
+/// Runs commands one after the other. What a first round leaves is no leak; what the others add is.
 async fn run_many(scene: &mut Scene, count: u32, which: &str) -> StepResult {
     scene.sandbox().await?;
     match which {

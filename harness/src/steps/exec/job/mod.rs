@@ -220,7 +220,6 @@ async fn kill_from_outside(scene: &mut Scene) -> StepResult {
     scene.prepare(format!("kill -9 {number}")).await.map(|_| ())
 }
 
-/// Asks something about a job of which there is none.
 /// What is told of the job when it has ended.
 async fn wait(scene: &mut Scene) -> Result<Result<JobInfo, CallError>, Failure> {
     let within = scene.scaled(SOON);
