@@ -54,7 +54,8 @@ const CREDENTIALS: [&str; 10] = [
     "VERCEL_TOKEN",
 ];
 
-fn is_credential(name: &str) -> bool {
+/// Whether a variable of that name holds what an agent authenticates with.
+pub(super) fn is_credential(name: &str) -> bool {
     CREDENTIALS.contains(&name)
         || name.ends_with("_API_KEY")
         || name.ends_with("_BOT_TOKEN")
