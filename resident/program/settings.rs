@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::wire::proof::SECRET;
+use crate::{file::Operation, wire::proof::SECRET};
 
 /// The variable that a secret is given in, in hexadecimal.
 const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
@@ -17,7 +17,7 @@ const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
 const IDLE: Duration = Duration::from_mins(15);
 
 const USAGE: &str = "usage: init [--dial DIR] [--dir DIR] [--idle SECONDS] | daemon DIR [--idle SECONDS] [--leash] | \
-                     serve DIR [--relay] [--text] [--idle SECONDS] | call TOOL | --version";
+                     serve DIR [--relay] [--text] [--idle SECONDS] | call TOOL | file OP PATH | --version";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -26,6 +26,8 @@ pub(crate) enum Mode {
     Serve,
     /// Calls a tool for code of a command.
     Call,
+    /// Works on files, for a host.
+    File,
     Version,
 }
 
@@ -44,6 +46,8 @@ pub(crate) struct Arguments {
     pub(crate) text: bool,
     /// The tool to call.
     pub(crate) tool: Option<OsString>,
+    /// What to do with files.
+    pub(crate) operation: Option<Operation>,
 }
 
 impl Arguments {
@@ -55,6 +59,7 @@ impl Arguments {
             Some("daemon") => Mode::Daemon,
             Some("serve") => Mode::Serve,
             Some("call") => Mode::Call,
+            Some("file") => Mode::File,
             Some("--version") => Mode::Version,
             _ => return Err(USAGE.into()),
         };
@@ -68,9 +73,14 @@ impl Arguments {
             relay: false,
             text: false,
             tool: None,
+            operation: None,
         };
         if mode == Mode::Call {
             return parsed.calls(rest.as_slice());
+        }
+        if mode == Mode::File {
+            parsed.operation = Some(Operation::parse(rest.as_slice())?);
+            return Ok(parsed);
         }
         while let Some(argument) = rest.next() {
             let mut value = || {
@@ -174,11 +184,15 @@ mod tests {
         assert_eq!(parse("init").unwrap().idle, None);
         assert_eq!(parse("daemon /d --idle 0").unwrap().idle, None);
         assert_eq!(parse("call tool").unwrap().tool, Some("tool".into()));
+        let operation = Operation::Stat { path: "/f".into() };
+        assert_eq!(parse("file stat /f").unwrap().operation, Some(operation));
         for wrong in [
             "",
             "other",
             "call",
             "call a b",
+            "file",
+            "file stat",
             "serve",
             "daemon",
             "init /d",
