@@ -2,7 +2,12 @@
 
 use std::fmt;
 
-/// A secret: it is given only to who asks for it by name, and has no form for people.
+use serde::{Serialize, Serializer};
+
+/// Stands for the content.
+const MASK: &str = "[secret]";
+
+/// A secret: it is given only to who asks for it by name. What is shown or written of it is the same for all.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret<T>(T);
 
@@ -22,6 +27,25 @@ impl<T> Secret<T> {
 
 impl<T> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[secret]")
+        f.write_str(MASK)
+    }
+}
+
+impl<T> Serialize for Secret<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(MASK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_shown_and_not_written() {
+        let secret = Secret::new("h1dden".to_owned());
+        assert_eq!(format!("{secret:?}"), "[secret]");
+        assert_eq!(serde_json::to_string(&secret).unwrap(), "\"[secret]\"");
+        assert_eq!(secret.expose(), "h1dden");
     }
 }
