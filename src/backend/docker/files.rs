@@ -113,11 +113,8 @@ pub(super) async fn is_directory(id: &str, inhabited: &Inhabited, path: &ByteStr
     // With a dot behind it, a link to a directory is one, too.
     let inside = path.to_path().join(".").as_path().into();
     let described = carry_out(id, inhabited, inside::stat(&inhabited.program, &inside)?).await;
-    described.map(drop).map_err(|error| Error {
-        data: herm_protocol::ErrorData {
-            resource: Some(path.to_path().to_string_lossy().into_owned()),
-            ..error.data
-        },
-        ..error
+    described.map(drop).map_err(|mut error| {
+        error.data.resource = Some(path.to_path().to_string_lossy().into_owned());
+        error
     })
 }

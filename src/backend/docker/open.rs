@@ -143,6 +143,7 @@ impl DockerBackend {
             cwd: start_of(spec.cwd.as_ref(), prepared),
             env: variables(prepared, Vec::new(), spec.env),
             volumes: Vec::new(),
+            shell: prepared.shell,
             inhabited,
             ties: Mutex::new(Ties {
                 leash: Some(pipe),
@@ -211,7 +212,7 @@ impl DockerBackend {
         };
         let (resident, instance) = engine.meet(name, meeting, secret.secret()).await?;
         let program = super::carrier::program(binary);
-        Ok(Some(Inhabited::new(resident, program, prepared.shell, &instance)))
+        Ok(Some(Inhabited::new(resident, program, &instance)))
     }
 
     /// Opens the sandbox of a key: the one that is there, with what it was opened with when it was made, or a new one with
@@ -266,6 +267,7 @@ impl DockerBackend {
             cwd: start_of(spec.cwd.as_ref().or(record.cwd.as_ref()), prepared),
             env: variables(prepared, record.env.clone(), spec.env),
             volumes: prepared.volumes.clone(),
+            shell: prepared.shell,
             inhabited,
             ties: Mutex::default(),
         };

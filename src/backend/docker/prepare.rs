@@ -65,7 +65,7 @@ impl DockerBackend {
             // Nobody finds its files again.
             config.persistent.value = false;
         }
-        let (plan, weakenings) = policy::plan(&config, &wanted, &facts)?;
+        let (plan, weakenings) = super::stub::plan(&config, &wanted, &facts)?;
         let image = engine.image_or_pull(&plan.image, progress).await?;
         wanted.image = None;
         let shell = if self.bash_in(engine, &image).await? { "bash" } else { "sh" };
@@ -76,7 +76,7 @@ impl DockerBackend {
             }
             Mode::Native => None,
         };
-        let fingerprint = fingerprint(&plan, &image, self.0.mode);
+        let fingerprint = fingerprint(&plan, &image, self.0.mode)?;
         let volumes = name.map_or_else(Vec::new, |name| body::names_of(&plan.kept, name));
         Ok(Prepared {
             image,
@@ -132,7 +132,7 @@ impl DockerBackend {
             blocking("the resident", move || Binary::find_for(&image.architecture)).await?;
         }
         let spec = SandboxSpec::default();
-        policy::plan(&self.0.config, &spec, &facts::of(&engine.info().await?))?;
+        super::stub::plan(&self.0.config, &spec, &facts::of(&engine.info().await?))?;
         Ok(())
     }
 
@@ -196,11 +196,11 @@ fn way_out(routes: &str) -> Option<&str> {
 }
 
 /// What a container is known by to be what is asked for.
-fn fingerprint(plan: &Plan, image: &Image, mode: Mode) -> String {
-    let mut whole = plan.digest_input();
+fn fingerprint(plan: &Plan, image: &Image, mode: Mode) -> Result<String, Error> {
+    let mut whole = plan.digest_input()?;
     whole.extend_from_slice(image.id.as_bytes());
     whole.extend_from_slice(mode.name().as_bytes());
-    hexadecimal(&sha256(&whole)[..FINGERPRINT])
+    Ok(hexadecimal(&sha256(&whole)[..FINGERPRINT]))
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub(super) async fn run(
     control: &mut impl Control,
 ) -> Result<Finished, Error> {
     let stdin = std::mem::take(&mut params.stdin);
-    let start = start_of(sandbox, inhabited, ways, params)?;
+    let start = start_of(sandbox, ways, params)?;
     let mut finished = inhabited
         .resident
         .run(&sandbox.id, start, stdin, caller, control)
@@ -92,13 +92,13 @@ pub(super) async fn start_job(
     };
     let start = Start {
         stdin,
-        ..start_of(sandbox, inhabited, ways, params)?
+        ..start_of(sandbox, ways, params)?
     };
     inhabited.resident.start_job(&sandbox.id, start).await
 }
 
-fn start_of(sandbox: &Sandbox, inhabited: &Inhabited, ways: Ways, params: RunParams) -> Result<Start, Error> {
-    let session = session_of(sandbox, inhabited, &params);
+fn start_of(sandbox: &Sandbox, ways: Ways, params: RunParams) -> Result<Start, Error> {
+    let session = session_of(sandbox, &params);
     let in_its_session = session.is_some() && params.cwd.is_none();
     let cwd = params
         .cwd
@@ -106,7 +106,7 @@ fn start_of(sandbox: &Sandbox, inhabited: &Inhabited, ways: Ways, params: RunPar
     let command = match params.command {
         Command::Argv(words) => WireCommand::Argv(words.into_iter().map(ByteString::into_bytes).collect()),
         Command::Shell(text) => WireCommand::Shell {
-            shell: inhabited.shell.as_bytes().to_vec(),
+            shell: sandbox.shell.as_bytes().to_vec(),
             text: text.into_bytes(),
         },
     };
@@ -151,10 +151,10 @@ fn variables(sandbox: &[Variable], exec: &[Variable], cwd: &Path) -> Vec<(Vec<u8
 }
 
 /// What a command uses of its session. A job, which may end at any time, leaves nothing to it.
-fn session_of(sandbox: &Sandbox, inhabited: &Inhabited, params: &RunParams) -> Option<Session> {
+fn session_of(sandbox: &Sandbox, params: &RunParams) -> Option<Session> {
     Some(Session {
         name: params.session.clone()?,
-        kept: if inhabited.shell == "bash" {
+        kept: if sandbox.shell == "bash" {
             StateKept::Shell
         } else {
             StateKept::CwdEnv

@@ -43,6 +43,8 @@ pub(super) struct Sandbox {
     pub(super) env: Vec<Variable>,
     /// Volumes of its own, which go with it.
     pub(super) volumes: Vec<String>,
+    /// The shell that runs text: `bash` or `sh`.
+    pub(super) shell: &'static str,
     /// Who runs its commands; in native mode the engine does.
     pub(super) inhabited: Option<Inhabited>,
     /// What goes with this process when it is killed.
@@ -64,18 +66,15 @@ pub(super) struct Inhabited {
     pub(super) resident: Resident,
     /// The path of its program in the sandbox.
     pub(super) program: String,
-    /// The shell that runs text: `bash` or `sh`.
-    pub(super) shell: &'static str,
     /// Which start of the resident this is: its jobs are not those of another one.
     pub(super) start: String,
 }
 
 impl Inhabited {
-    pub(super) fn new(resident: Resident, program: String, shell: &'static str, instance: &[u8; 16]) -> Self {
+    pub(super) fn new(resident: Resident, program: String, instance: &[u8; 16]) -> Self {
         Self {
             resident,
             program,
-            shell,
             start: hexadecimal(&instance[..START_BYTES]),
         }
     }
