@@ -55,7 +55,7 @@ const CREDENTIALS: [&str; 10] = [
 ];
 
 /// Whether a variable of that name holds what an agent authenticates with.
-pub(super) fn is_credential(name: &str) -> bool {
+pub(crate) fn is_credential(name: &str) -> bool {
     CREDENTIALS.contains(&name)
         || name.ends_with("_API_KEY")
         || name.ends_with("_BOT_TOKEN")
@@ -65,7 +65,7 @@ pub(super) fn is_credential(name: &str) -> bool {
 }
 
 /// Whether a text is a name that a shell takes for a variable.
-pub(super) fn is_variable(name: &str) -> bool {
+pub(crate) fn is_variable(name: &str) -> bool {
     let letter = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
     name.starts_with(letter) && name.chars().all(|next| letter(next) || next.is_ascii_digit())
 }

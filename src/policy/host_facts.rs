@@ -35,8 +35,6 @@ pub struct HostFacts {
     pub volume_quota: bool,
     /// A filter of system calls is in force (`name=seccomp` in `SecurityOptions`, its profile not `unconfined`).
     pub seccomp: bool,
-    /// A mandatory access control confines containers (`name=apparmor` or `name=selinux` in `SecurityOptions`).
-    pub access_control: bool,
     /// The engine runs as an ordinary user (`name=rootless`): root of a container is that user.
     pub rootless: bool,
     /// Users of containers are others on the host (`name=userns`).
@@ -61,7 +59,6 @@ impl HostFacts {
             layer_quota: true,
             volume_quota: true,
             seccomp: true,
-            access_control: true,
             rootless: false,
             user_namespace: false,
             cgroup: CgroupVersion::V2,

@@ -4,6 +4,8 @@ use std::fmt;
 
 use herm_protocol::{Error, ErrorKind};
 
+use crate::config::Asked;
+
 /// Why something is refused, and the next step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Refusal {
@@ -27,6 +29,12 @@ impl Refusal {
         let resource = resource.into();
         let message = format!("{resource}: {}", self.what);
         Error::new(ErrorKind::InvalidArgument, resource, message).with_fix(self.fix)
+    }
+
+    /// The error about a setting, with where it came from.
+    pub(super) fn of_setting<T>(self, setting: &Asked<T>) -> Error {
+        let message = format!("{}: {}", setting.asker(), self.what);
+        Error::new(ErrorKind::InvalidArgument, setting.key, message).with_fix(self.fix)
     }
 }
 

@@ -29,7 +29,6 @@ mod record;
 mod run;
 mod sandbox;
 mod secret;
-mod stub;
 
 use std::{
     collections::HashMap,

@@ -65,7 +65,7 @@ impl DockerBackend {
             // Nobody finds its files again.
             config.persistent.value = false;
         }
-        let (plan, weakenings) = super::stub::plan(&config, &wanted, &facts)?;
+        let (plan, weakenings) = policy::plan(&config, &wanted, &facts)?;
         let image = engine.image_or_pull(&plan.image, progress).await?;
         wanted.image = None;
         let shell = if self.bash_in(engine, &image).await? { "bash" } else { "sh" };
@@ -132,7 +132,7 @@ impl DockerBackend {
             blocking("the resident", move || Binary::find_for(&image.architecture)).await?;
         }
         let spec = SandboxSpec::default();
-        super::stub::plan(&self.0.config, &spec, &facts::of(&engine.info().await?))?;
+        policy::plan(&self.0.config, &spec, &facts::of(&engine.info().await?))?;
         Ok(())
     }
 

@@ -121,7 +121,7 @@ fn argument_list(arguments: &[ByteString]) -> Result<(), Error> {
 ///
 /// # Errors
 /// An invalid argument names the variable's place in the list.
-pub(in crate::backend) fn variables(field: &str, variables: &[Variable]) -> Result<(), Error> {
+pub(crate) fn variables(field: &str, variables: &[Variable]) -> Result<(), Error> {
     for (index, Variable { name, value }) in variables.iter().enumerate() {
         let name_field = format!("{field}[{index}].name");
         if name.is_empty() {

@@ -7,7 +7,7 @@
 //! is its process group; what leaves the group by itself is out of reach.
 
 pub(super) mod adapter;
-pub(super) mod check;
+pub(crate) mod check;
 mod declaration;
 mod environment;
 mod group;

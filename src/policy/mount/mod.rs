@@ -11,7 +11,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub(super) use self::{option::parse_mount_option, path::target};
+pub(super) use self::{
+    option::parse_mount_option,
+    path::{is_within, target},
+    volume::parse_volume,
+};
 pub use self::{
     path::{Here, absolute, clean},
     volume::is_volume_name,

@@ -10,7 +10,10 @@ use super::{
 const FORM: &str = "write it as /host/path:/path, name:/path, or with :ro behind";
 
 /// Reads one.
-pub(super) fn parse_volume(text: &str, here: &Here) -> Result<Mount, Refusal> {
+///
+/// # Errors
+/// What is wrong with it, and the next step.
+pub(in super::super) fn parse_volume(text: &str, here: &Here) -> Result<Mount, Refusal> {
     if text.is_empty() {
         return Err(Refusal::new("a mount is empty", FORM));
     }

@@ -1,10 +1,21 @@
 //! The decision itself: everything that a container is made with.
 
+mod decide;
+pub(super) mod hardening;
+mod limit;
+mod network;
+mod place;
+#[cfg(test)]
+mod tests;
+mod user;
+mod variable;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use herm_protocol::{ByteString, Error};
 use serde::Serialize;
 
+pub use self::decide::plan;
 use super::mount::Mount;
 use crate::config::Secret;
 
@@ -44,6 +55,8 @@ pub struct Plan {
     pub sysctls: BTreeMap<String, String>,
     /// Graphics processors.
     pub gpus: Vec<GpuRequest>,
+    /// Whether checks that the image brings are not run.
+    pub no_healthcheck: bool,
     /// Labels that the user asks for; none of them is one of ownership.
     pub labels: BTreeMap<String, String>,
     /// Variables.
