@@ -40,11 +40,7 @@ pub struct NotBuilt {
 ///
 /// # Errors
 /// This build does not have it, or what it reads of the configuration cannot be used.
-pub fn open_backend(
-    config: &Config,
-    sources: &Sources,
-    spool_full: SpoolFull,
-) -> Result<Backend, OpenError> {
+pub fn open_backend(config: &Config, sources: &Sources, spool_full: SpoolFull) -> Result<Backend, OpenError> {
     let mode = match config.exec_mode() {
         ExecMode::Native => Mode::Native,
         ExecMode::Auto | ExecMode::Resident => Mode::Resident,
@@ -53,7 +49,9 @@ pub fn open_backend(
         BackendName::Docker => {
             let config = config.docker(sources)?;
             let streams = Streams::default();
-            Ok(Backend::Docker(DockerBackend::new(config, mode, streams, spool_full)))
+            Ok(Backend::Docker(DockerBackend::new(
+                config, mode, streams, spool_full,
+            )))
         }
         BackendName::Local => {
             let passed = config.local().env_passthrough;

@@ -99,7 +99,9 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let (mode, streams, spool_full) = (arguments.mode, arguments.streams, arguments.spool_full);
     if backend == docker::BACKEND {
         let image = arguments.image.clone().or_else(|| env::var(IMAGE_VARIABLE).ok());
-        let image = image.filter(|image| !image.is_empty()).unwrap_or_else(|| IMAGE.into());
+        let image = image
+            .filter(|image| !image.is_empty())
+            .unwrap_or_else(|| IMAGE.into());
         return match docker_backend(&image, mode, streams, spool_full) {
             Ok(backend) => block_on(serve(Arc::new(backend))),
             Err(error) => fail(Exit::Broken, error),

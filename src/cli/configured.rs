@@ -22,11 +22,7 @@ pub(super) struct BackendArguments {
 }
 
 impl BackendArguments {
-    /// Resolves the configuration. This blocks.
-    pub(super) fn config(&self) -> Result<Config, Refusal> {
-        Config::load(&self.sources()?).map_err(usage)
-    }
-
+    /// What the configuration is made of. This blocks.
     fn sources(&self) -> Result<Sources, Refusal> {
         let sources = Sources::of_this_process().map_err(usage)?;
         Ok(sources.with(OPTION, "terminal.backend", self.backend.as_deref()))

@@ -110,7 +110,10 @@ impl Adapter for DockerBackend {
         let open = self.sandbox(&params.sandbox);
         let Ok(sandbox) = open else {
             let all = self.list_all().await?;
-            let found = all.sandboxes.into_iter().find(|found| found.sandbox == params.sandbox);
+            let found = all
+                .sandboxes
+                .into_iter()
+                .find(|found| found.sandbox == params.sandbox);
             return found.ok_or_else(|| Error::sandbox_not_found(&params.sandbox));
         };
         let container = self.engine().await?.container(&sandbox.id).await?;
@@ -185,7 +188,10 @@ impl Adapter for DockerBackend {
         check::session(&params.session, self.0.mode)?;
         let sandbox = self.sandbox(&params.sandbox)?;
         let inhabited = sandbox.inhabited("session.close")?;
-        inhabited.resident.close_session(&sandbox.id, &params.session).await
+        inhabited
+            .resident
+            .close_session(&sandbox.id, &params.session)
+            .await
     }
 
     async fn read_file(&self, params: ReadParams) -> Result<FileContent, Error> {
@@ -228,7 +234,11 @@ impl Adapter for DockerBackend {
 
     async fn move_file(&self, params: MoveParams) -> Result<(), Error> {
         check::path("to", &params.to)?;
-        let to = self.sandbox(&params.sandbox)?.resolve(&params.to).as_path().into();
+        let to = self
+            .sandbox(&params.sandbox)?
+            .resolve(&params.to)
+            .as_path()
+            .into();
         self.with_path(&params.sandbox, &params.from, |program, from| {
             inside::move_path(program, from, &to)
         })

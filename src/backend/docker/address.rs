@@ -69,8 +69,7 @@ impl Surroundings {
                 .filter(|value| !value.is_empty())
                 .map(PathBuf::from)
         };
-        let config =
-            path("DOCKER_CONFIG").or_else(|| path("HOME").map(|home| home.join(".docker")));
+        let config = path("DOCKER_CONFIG").or_else(|| path("HOME").map(|home| home.join(".docker")));
         Self {
             host: text("DOCKER_HOST"),
             context: text("DOCKER_CONTEXT"),
@@ -99,7 +98,9 @@ impl Surroundings {
         }
         let usual = Path::new(USUAL);
         let podman = [
-            self.runtime.as_ref().map(|runtime| runtime.join("podman/podman.sock")),
+            self.runtime
+                .as_ref()
+                .map(|runtime| runtime.join("podman/podman.sock")),
             Some("/run/podman/podman.sock".into()),
         ];
         let found = podman.into_iter().flatten().find(|path| path.exists());
@@ -221,15 +222,27 @@ mod tests {
             };
             surroundings.address().map(|address| address.kind)
         };
-        assert_eq!(told("unix:///a/b.sock", false), Ok(Kind::Socket("/a/b.sock".into())));
+        assert_eq!(
+            told("unix:///a/b.sock", false),
+            Ok(Kind::Socket("/a/b.sock".into()))
+        );
         assert_eq!(told("tcp://h:2375", false), Ok(Kind::Http("h:2375".into())));
         assert_eq!(
             told("tcp://h:2376", true),
             Ok(Kind::Tls("h:2376".into(), "/c".into()))
         );
-        for wrong in ["ssh://h", "unix://relative", "h:2375", "tcp://", "npipe:////./pipe"] {
+        for wrong in [
+            "ssh://h",
+            "unix://relative",
+            "h:2375",
+            "tcp://",
+            "npipe:////./pipe",
+        ] {
             let error = told(wrong, false).unwrap_err();
-            assert!(error.message.contains("DOCKER_HOST") && error.message.contains(wrong), "{error}");
+            assert!(
+                error.message.contains("DOCKER_HOST") && error.message.contains(wrong),
+                "{error}"
+            );
         }
     }
 
@@ -244,7 +257,10 @@ mod tests {
         let usual = surroundings(None).address().unwrap();
         assert!(matches!(usual.kind, Kind::Socket(_)), "{usual:?}");
         let error = surroundings(Some("lab")).address().unwrap_err();
-        assert!(error.message.contains("\"lab\"") && error.message.contains("DOCKER_CONTEXT"), "{error}");
+        assert!(
+            error.message.contains("\"lab\"") && error.message.contains("DOCKER_CONTEXT"),
+            "{error}"
+        );
         let digest = hexadecimal(&sha256(b"lab"));
         let meta = config.path().join("contexts/meta").join(&digest);
         fs::create_dir_all(&meta).unwrap();
@@ -269,7 +285,13 @@ mod tests {
         let address = surroundings(None).address().unwrap();
         assert_eq!(address.kind, Kind::Tls("lab:2376".into(), certificates));
         write("");
-        assert!(surroundings(None).address().unwrap_err().message.contains("names no engine"));
+        assert!(
+            surroundings(None)
+                .address()
+                .unwrap_err()
+                .message
+                .contains("names no engine")
+        );
         fs::write(config.path().join("config.json"), "{").unwrap();
         let error = surroundings(None).address().unwrap_err();
         assert!(error.message.contains("config.json"), "{error}");

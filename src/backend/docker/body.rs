@@ -3,9 +3,8 @@
 use std::{collections::HashMap, path::Path};
 
 use bollard::models::{
-    ContainerCreateBody, DeviceRequest, HostConfig, Mount, MountBindOptions,
-    MountBindOptionsPropagationEnum, MountType, MountVolumeOptions, MountVolumeOptionsDriverConfig,
-    ResourcesUlimits,
+    ContainerCreateBody, DeviceRequest, HostConfig, Mount, MountBindOptions, MountBindOptionsPropagationEnum,
+    MountType, MountVolumeOptions, MountVolumeOptionsDriverConfig, ResourcesUlimits,
 };
 use herm_protocol::Error;
 
@@ -187,7 +186,10 @@ fn graphics(plan: &Plan) -> Vec<DeviceRequest> {
 /// The executor's own mounts, and the volumes of the key.
 fn own_mounts(making: &Making<'_>, mode: Mode) -> Result<Vec<Mount>, Error> {
     let meeting = making.meeting.to_str().ok_or_else(|| {
-        let problem = format!("is no text, which the engine takes only: {}", making.meeting.display());
+        let problem = format!(
+            "is no text, which the engine takes only: {}",
+            making.meeting.display()
+        );
         Error::invalid_argument("the directory for sandboxes", problem)
     })?;
     let mut all = vec![Mount {

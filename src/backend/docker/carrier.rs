@@ -5,9 +5,7 @@
 
 use bollard::{
     body_full,
-    models::{
-        ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest,
-    },
+    models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest},
     query_parameters::{
         ContainerArchiveInfoOptionsBuilder, CreateContainerOptions, RemoveContainerOptionsBuilder,
         UploadToContainerOptionsBuilder,
@@ -72,8 +70,12 @@ impl Engine {
             labels: Some(labels),
             ..VolumeCreateRequest::default()
         };
-        self.call("make the volume of the resident", WORK, self.docker.create_volume(wanted))
-            .await?;
+        self.call(
+            "make the volume of the resident",
+            WORK,
+            self.docker.create_volume(wanted),
+        )
+        .await?;
         let body = ContainerCreateBody {
             image: Some(image.to_owned()),
             cmd: Some(vec!["-".into()]),

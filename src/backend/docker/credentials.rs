@@ -59,7 +59,11 @@ pub(super) fn of(image: &str) -> Option<DockerCredentials> {
         return Some(of_pair(registry, &answer.username, answer.secret));
     }
     let entry = client.auths.get(registry).or_else(|| {
-        let plain = |name: &str| name.trim_start_matches("https://").trim_end_matches('/').to_owned();
+        let plain = |name: &str| {
+            name.trim_start_matches("https://")
+                .trim_end_matches('/')
+                .to_owned()
+        };
         client
             .auths
             .iter()
@@ -150,6 +154,9 @@ mod tests {
         };
         assert_eq!(stored("r", &entry).unwrap().identitytoken.as_deref(), Some("t"));
         assert!(stored("r", &Entry::default()).is_none());
-        assert_eq!(of_pair("r", "<token>", "s".into()).identitytoken.as_deref(), Some("s"));
+        assert_eq!(
+            of_pair("r", "<token>", "s".into()).identitytoken.as_deref(),
+            Some("s")
+        );
     }
 }

@@ -34,14 +34,19 @@ impl Engine {
     /// # Errors
     /// None is there, its socket is forbidden, or it does not answer.
     pub(super) async fn connect() -> Result<Self, Error> {
-        let address = blocking("the engine's address", || Surroundings::of_this_process().address()).await?;
+        let address = blocking("the engine's address", || {
+            Surroundings::of_this_process().address()
+        })
+        .await?;
         Self::connect_to(address).await
     }
 
     pub(super) async fn connect_to(address: Address) -> Result<Self, Error> {
         let unusable = |fault: &Fault| silent(&address, &fault.to_string());
         let docker = match &address.kind {
-            Kind::Socket(path) => Docker::connect_with_unix(&path.to_string_lossy(), LIBRARY, API_DEFAULT_VERSION),
+            Kind::Socket(path) => {
+                Docker::connect_with_unix(&path.to_string_lossy(), LIBRARY, API_DEFAULT_VERSION)
+            }
             Kind::Http(host) => Docker::connect_with_http(host, LIBRARY, API_DEFAULT_VERSION),
             Kind::Tls(host, certificates) => {
                 let file = |name| certificates.join(name);
@@ -184,7 +189,10 @@ async fn unreachable(address: &Address) -> Option<Error> {
 
 fn silent(address: &Address, why: &str) -> Error {
     let shown = address.shown();
-    let message = format!("the engine at {shown} ({}) does not answer: {why}", address.origin);
+    let message = format!(
+        "the engine at {shown} ({}) does not answer: {why}",
+        address.origin
+    );
     Error::new(ErrorKind::Unavailable, shown, message)
         .with_fix("see whether docker version answers, and start the engine again if it does not")
 }

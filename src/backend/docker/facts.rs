@@ -27,7 +27,6 @@ pub(super) fn of(info: &SystemInfo) -> HostFacts {
         // Whether the driver of volumes takes a size, an engine does not tell.
         volume_quota: false,
         seccomp: names("seccomp") && !unconfined,
-        access_control: names("apparmor") || names("selinux"),
         rootless: names("rootless"),
         user_namespace: names("userns"),
         cgroup: match info.cgroup_version {
@@ -47,9 +46,9 @@ fn layer_quota(info: &SystemInfo) -> bool {
     let driver = info.driver.as_deref().unwrap_or_default();
     let status = info.driver_status.clone().unwrap_or_default();
     let says = |name: &str, value: &str| {
-        status.iter().any(|pair| {
-            matches!(pair.as_slice(), [key, told] if key == name && told.eq_ignore_ascii_case(value))
-        })
+        status.iter().any(
+            |pair| matches!(pair.as_slice(), [key, told] if key == name && told.eq_ignore_ascii_case(value)),
+        )
     };
     match driver {
         "btrfs" | "zfs" | "devicemapper" | "windowsfilter" => true,
@@ -75,13 +74,16 @@ mod tests {
             cpu_cfs_quota: Some(true),
             cgroup_version: Some(SystemInfoCgroupVersionEnum::_2),
             driver: Some("overlay2".into()),
-            security_options: Some(vec!["name=seccomp,profile=builtin".into(), "name=rootless".into()]),
+            security_options: Some(vec![
+                "name=seccomp,profile=builtin".into(),
+                "name=rootless".into(),
+            ]),
             ncpu: Some(2),
             ..SystemInfo::default()
         };
         let facts = of(&all);
         assert!(facts.pids && facts.memory && facts.swap && facts.cpu && facts.seccomp && facts.rootless);
-        assert!(!facts.layer_quota && !facts.access_control && !facts.cpuset);
+        assert!(!facts.layer_quota && !facts.cpuset);
         assert_eq!((facts.cgroup, facts.processors), (CgroupVersion::V2, 2));
         let unconfined = SystemInfo {
             security_options: Some(vec!["name=seccomp,profile=unconfined".into()]),

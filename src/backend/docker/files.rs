@@ -88,7 +88,10 @@ pub(super) async fn carry_out<T>(id: &str, inhabited: &Inhabited, call: Call<T>)
         input: NoInput,
         tools: NoTools,
     };
-    let finished = inhabited.resident.run(id, start, stdin, caller, &mut NoControl).await?;
+    let finished = inhabited
+        .resident
+        .run(id, start, stdin, caller, &mut NoControl)
+        .await?;
     let printed = std::mem::take(&mut *printed.0.lock().unwrap_or_else(PoisonError::into_inner));
     match finished.outcome {
         Outcome::Exited { code } => call.finish(code.into(), &printed),

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use bollard::{
     models::{ContainerCreateBody, ImageInspect},
-    query_parameters::{ContainerArchiveInfoOptionsBuilder, CreateContainerOptions, CreateImageOptionsBuilder, RemoveContainerOptionsBuilder},
+    query_parameters::{
+        ContainerArchiveInfoOptionsBuilder, CreateContainerOptions, CreateImageOptionsBuilder,
+        RemoveContainerOptionsBuilder,
+    },
 };
 use futures::StreamExt as _;
 use herm_protocol::{Error, ErrorKind, Progress};
@@ -87,7 +90,10 @@ impl Engine {
             Some((repository, tag)) if !tag.contains('/') => (repository, tag),
             _ => (name, "latest"),
         };
-        let options = CreateImageOptionsBuilder::new().from_image(repository).tag(tag).build();
+        let options = CreateImageOptionsBuilder::new()
+            .from_image(repository)
+            .tag(tag)
+            .build();
         let image = name.to_owned();
         let credentials = blocking("credentials", move || Ok(credentials::of(&image))).await?;
         let mut steps = std::pin::pin!(self.docker.create_image(Some(options), None, credentials));
@@ -126,7 +132,9 @@ impl Engine {
             ..ContainerCreateBody::default()
         };
         let making = self.docker.create_container(None::<CreateContainerOptions>, body);
-        let made = self.call("make a container to look into an image", WORK, making).await?;
+        let made = self
+            .call("make a container to look into an image", WORK, making)
+            .await?;
         let mut found = Ok(false);
         for path in BASH {
             let options = ContainerArchiveInfoOptionsBuilder::new().path(path).build();
@@ -142,8 +150,12 @@ impl Engine {
         }
         let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
         let removing = self.docker.remove_container(&made.id, Some(options));
-        self.find("remove the container that was made to look into an image", WORK, removing)
-            .await?;
+        self.find(
+            "remove the container that was made to look into an image",
+            WORK,
+            removing,
+        )
+        .await?;
         found
     }
 }
@@ -164,7 +176,14 @@ pub(super) fn missing(name: &str, why: &str) -> Error {
             "is not there, and its registry does not let this user have it",
             "log in (docker login REGISTRY), or name an image that may be had in terminal.docker_image",
         )
-    } else if says(&["no such host", "dial tcp", "timeout", "connection refused", "i/o", "tls"]) {
+    } else if says(&[
+        "no such host",
+        "dial tcp",
+        "timeout",
+        "connection refused",
+        "i/o",
+        "tls",
+    ]) {
         (
             ErrorKind::Unavailable,
             "is not there, and its registry cannot be reached",
@@ -188,9 +207,18 @@ mod tests {
     #[test]
     fn why_an_image_cannot_be_had_is_told_apart() {
         for (why, kind) in [
-            ("pull access denied for x, repository does not exist or may require 'docker login'", ErrorKind::CredentialMissing),
-            ("Get \"https://h/v2/\": dial tcp: lookup h: no such host", ErrorKind::Unavailable),
-            ("manifest for x:latest not found: manifest unknown", ErrorKind::NotFound),
+            (
+                "pull access denied for x, repository does not exist or may require 'docker login'",
+                ErrorKind::CredentialMissing,
+            ),
+            (
+                "Get \"https://h/v2/\": dial tcp: lookup h: no such host",
+                ErrorKind::Unavailable,
+            ),
+            (
+                "manifest for x:latest not found: manifest unknown",
+                ErrorKind::NotFound,
+            ),
         ] {
             let error = missing("x", why);
             assert_eq!(error.kind(), kind, "{why}");

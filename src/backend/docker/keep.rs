@@ -26,7 +26,6 @@ const STOP: i32 = 10;
 struct Listed {
     name: String,
     state: SandboxState,
-    kept: bool,
 }
 
 impl DockerBackend {
@@ -167,7 +166,10 @@ impl DockerBackend {
             return Ok(false);
         }
         let base = owner.base.clone();
-        blocking("the directory of kept sandboxes", move || kept::private_directory(&base)).await?;
+        blocking("the directory of kept sandboxes", move || {
+            kept::private_directory(&base)
+        })
+        .await?;
         let lock = lock::lock(&owner.base, key).await?;
         if engine.is_ours(&name, &owner).await? {
             engine.remove(&name).await?;
@@ -190,7 +192,13 @@ impl DockerBackend {
             .await?
             .into_iter()
             .map(|listed| ("container", listed.name))
-            .chain(engine.volumes(&owner).await?.into_iter().map(|name| ("volume", name)))
+            .chain(
+                engine
+                    .volumes(&owner)
+                    .await?
+                    .into_iter()
+                    .map(|name| ("volume", name)),
+            )
             .collect();
         let open: Vec<_> = self.sandboxes().open.values().cloned().collect();
         items.extend(
@@ -235,7 +243,10 @@ impl Engine {
     async fn listed(&self, owner: &Owner) -> Result<Vec<Listed>, Error> {
         let label = format!("{}={}", names::OWNER, owner.name);
         let filters: HashMap<&str, Vec<&str>> = [("label", vec![label.as_str()])].into();
-        let options = ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
+        let options = ListContainersOptionsBuilder::new()
+            .all(true)
+            .filters(&filters)
+            .build();
         let listing = self.docker.list_containers(Some(options));
         let containers = self.call("list containers", ANSWER, listing).await?;
         let listed = containers.into_iter().filter_map(|container| {
@@ -251,7 +262,6 @@ impl Engine {
             Some(Listed {
                 name: name.trim_start_matches('/').to_owned(),
                 state,
-                kept: container.labels?.contains_key(names::KEPT),
             })
         });
         Ok(listed.collect())
@@ -279,7 +289,10 @@ impl Engine {
         let Some(container) = self.container(name).await? else {
             return Ok(false);
         };
-        let labels = container.config.and_then(|config| config.labels).unwrap_or_default();
+        let labels = container
+            .config
+            .and_then(|config| config.labels)
+            .unwrap_or_default();
         if labels.get(names::OWNER) == Some(&owner.name) {
             return Ok(true);
         }

@@ -2,10 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use bollard::{
-    models::ContainerInspectResponse,
-    query_parameters::LogsOptionsBuilder,
-};
+use bollard::{models::ContainerInspectResponse, query_parameters::LogsOptionsBuilder};
 use futures::StreamExt as _;
 use herm_protocol::{Error, ErrorKind};
 use tokio::time::timeout;
@@ -78,7 +75,11 @@ impl Engine {
 
     /// The last words of a container's first process.
     async fn said(&self, name: &str) -> String {
-        let options = LogsOptionsBuilder::new().stdout(true).stderr(true).tail(SAID).build();
+        let options = LogsOptionsBuilder::new()
+            .stdout(true)
+            .stderr(true)
+            .tail(SAID)
+            .build();
         let mut lines = std::pin::pin!(self.docker.logs(name, Some(options)));
         let mut said = String::new();
         while let Ok(Some(Ok(line))) = timeout(SAYING, lines.next()).await {
@@ -108,7 +109,8 @@ impl Engine {
     /// The engine cannot.
     pub(super) async fn let_go_on(&self, name: &str) -> Result<(), Error> {
         let doing = format!("unpause the container {name}");
-        self.call(&doing, ANSWER, self.docker.unpause_container(name)).await
+        self.call(&doing, ANSWER, self.docker.unpause_container(name))
+            .await
     }
 }
 

@@ -107,7 +107,10 @@ mod tests {
             let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
             assert!(name.bytes().all(fits) && name.starts_with("herm-"), "{name}");
         }
-        assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), names.len());
+        assert_eq!(
+            names.iter().collect::<std::collections::BTreeSet<_>>().len(),
+            names.len()
+        );
         assert_eq!(one.labels("r")[RUN], "r");
         assert!(!one.labels("").contains_key(RUN));
     }

@@ -69,7 +69,8 @@ impl DockerBackend {
         let of_mode = (self.0.mode == Mode::Native).then(|| {
             [
                 "native mode: no jobs and no sessions, each command has a shell of its own".to_owned(),
-                "kill scope is the process group: what calls setsid lives on after a deadline and a cancel".to_owned(),
+                "kill scope is the process group: what calls setsid lives on after a deadline and a cancel"
+                    .to_owned(),
             ]
         });
         let opened = Opened {
@@ -111,14 +112,23 @@ impl DockerBackend {
     }
 
     /// Makes a sandbox that ends with this process. A failure leaves nothing.
-    async fn open_new(&self, engine: &Engine, prepared: &Prepared, spec: SandboxSpec) -> Result<Sandbox, Error> {
+    async fn open_new(
+        &self,
+        engine: &Engine,
+        prepared: &Prepared,
+        spec: SandboxSpec,
+    ) -> Result<Sandbox, Error> {
         let Place { run, scratch, .. } = self.place().clone();
         let owner = self.owner().await?;
         let shown = scratch.to_string_lossy().into_owned();
         let prefix = names::prefix(&run);
         let (directory, meeting, pipe) = blocking(&shown, move || private(&scratch, &prefix)).await?;
         let held = self.0.guard.hold(&directory);
-        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = directory
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let secret = Known::fresh()?;
         let making = Making {
             prepared,
@@ -193,8 +203,11 @@ impl DockerBackend {
             engine.carry(id, &prepared.image.id, binary).await?;
         }
         engine.start(making.name).await?;
-        let inhabited = self.inhabit(engine, prepared, making.name, meeting, making.secret).await?;
-        self.check_airgap(making.name, &prepared.plan, inhabited.as_ref()).await?;
+        let inhabited = self
+            .inhabit(engine, prepared, making.name, meeting, making.secret)
+            .await?;
+        self.check_airgap(making.name, &prepared.plan, inhabited.as_ref())
+            .await?;
         Ok(inhabited)
     }
 
@@ -243,7 +256,13 @@ impl DockerBackend {
         .await?;
         let name = owner.container_of(key);
         let opened = self
-            .find_or_make(engine, prepared, &owner, (&name, &directory, &meeting), known.is_some())
+            .find_or_make(
+                engine,
+                prepared,
+                &owner,
+                (&name, &directory, &meeting),
+                known.is_some(),
+            )
             .await;
         let (inhabited, found) = match opened {
             Ok(opened) => opened,
@@ -301,7 +320,11 @@ impl DockerBackend {
             )),
             None => None,
             Some(container) => {
-                let labels = container.config.as_ref().and_then(|config| config.labels.clone()).unwrap_or_default();
+                let labels = container
+                    .config
+                    .as_ref()
+                    .and_then(|config| config.labels.clone())
+                    .unwrap_or_default();
                 if labels.get(names::OWNER) != Some(&owner.name) {
                     return Err(foreign(name));
                 }
@@ -317,9 +340,14 @@ impl DockerBackend {
                          user or variables), and was replaced; what was not on its volumes is gone, and what ran in it was ended"
                     ))
                 } else if let Some(secret) = secret
-                    && !matches!(status, Some(ContainerStateStatusEnum::DEAD | ContainerStateStatusEnum::REMOVING))
+                    && !matches!(
+                        status,
+                        Some(ContainerStateStatusEnum::DEAD | ContainerStateStatusEnum::REMOVING)
+                    )
                 {
-                    return self.go_on(engine, prepared, name, meeting, &secret, &container).await;
+                    return self
+                        .go_on(engine, prepared, name, meeting, &secret, &container)
+                        .await;
                 } else {
                     Some(format!(
                         "the container {name} could not be used any more, and was replaced; what was not on its volumes is gone"
@@ -385,7 +413,8 @@ impl DockerBackend {
             }
         }
         let inhabited = self.inhabit(engine, prepared, name, meeting, secret).await?;
-        self.check_airgap(name, &prepared.plan, inhabited.as_ref()).await?;
+        self.check_airgap(name, &prepared.plan, inhabited.as_ref())
+            .await?;
         Ok((inhabited, found))
     }
 

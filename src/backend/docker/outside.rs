@@ -93,7 +93,9 @@ fn mount(planned: &Planned) -> Mount {
             volume_options: Some(MountVolumeOptions {
                 no_copy: Some(*no_copy),
                 subpath: subpath.clone(),
-                labels: driver.as_ref().map(|driver| driver.labels.clone().into_iter().collect()),
+                labels: driver
+                    .as_ref()
+                    .map(|driver| driver.labels.clone().into_iter().collect()),
                 driver_config: driver.as_ref().map(|driver| MountVolumeOptionsDriverConfig {
                     name: Some(driver.name.clone()),
                     options: Some(
@@ -139,7 +141,10 @@ mod tests {
         let options = mount.bind_options.unwrap();
         assert_eq!(options.create_mountpoint, Some(false));
         assert_eq!(options.propagation, Some(MountBindOptionsPropagationEnum::RSLAVE));
-        assert_eq!((mount.read_only, mount.source.as_deref()), (Some(true), Some("/h")));
+        assert_eq!(
+            (mount.read_only, mount.source.as_deref()),
+            (Some(true), Some("/h"))
+        );
     }
 
     #[test]

@@ -58,17 +58,22 @@ impl DockerBackend {
         name: Option<&str>,
         progress: Option<&Progress>,
     ) -> Result<Prepared, Error> {
+        if !engine.is_near() {
+            return Err(far(engine));
+        }
         let facts = facts::of(&engine.info().await?);
-        let mut wanted = spec.clone();
         let mut config = self.0.config.clone();
         if name.is_none() {
             // Nobody finds its files again.
             config.persistent.value = false;
         }
-        let (plan, weakenings) = policy::plan(&config, &wanted, &facts)?;
+        let (plan, weakenings) = policy::plan(&config, spec, &facts)?;
         let image = engine.image_or_pull(&plan.image, progress).await?;
-        wanted.image = None;
-        let shell = if self.bash_in(engine, &image).await? { "bash" } else { "sh" };
+        let shell = if self.bash_in(engine, &image).await? {
+            "bash"
+        } else {
+            "sh"
+        };
         let binary = match self.0.mode {
             Mode::Resident => {
                 let architecture = image.architecture.clone();
@@ -124,9 +129,15 @@ impl DockerBackend {
     /// The first thing that is missing.
     pub(super) async fn missing(&self) -> Result<(), Error> {
         let engine = self.engine().await?;
+        if !engine.is_near() {
+            return Err(far(&engine));
+        }
         let name = &self.0.config.image.value;
         let Some(image) = engine.image(name).await? else {
-            return Err(super::image::missing(name, "the engine does not have it; it would be fetched"));
+            return Err(super::image::missing(
+                name,
+                "the engine does not have it; it would be fetched",
+            ));
         };
         if self.0.mode == Mode::Resident {
             blocking("the resident", move || Binary::find_for(&image.architecture)).await?;
@@ -172,7 +183,8 @@ impl DockerBackend {
                 Err(error) => return Err(error),
             };
             if let Some(way) = way_out(&String::from_utf8_lossy(routes.as_bytes())) {
-                let message = format!("the container {name} was made without a network, and has a way out by {way}");
+                let message =
+                    format!("the container {name} was made without a network, and has a way out by {way}");
                 return Err(Error::new(ErrorKind::Internal, name, message)
                     .with_fix("see what has connected it (docker inspect), and report it"));
             }
@@ -181,18 +193,31 @@ impl DockerBackend {
     }
 }
 
+/// What belongs to a sandbox on this machine is mounted into it, so that the engine has to be here, too.
+fn far(engine: &Engine) -> Error {
+    let shown = engine.address.shown();
+    let message = format!(
+        "the engine at {shown} is reached by the network, and sandboxes are made by an engine of this machine only"
+    );
+    Error::new(ErrorKind::Unavailable, shown, message)
+        .with_fix("name the socket of an engine of this machine in DOCKER_HOST, or run herm where the engine is (terminal.backend ssh)")
+}
+
 /// The first interface but the loopback that a route of a table in `/proc/net` leads to.
 fn way_out(routes: &str) -> Option<&str> {
-    routes.lines().filter(|line| !line.starts_with("Iface")).find_map(|line| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        // The interface is the first field of the one table, and the last of the other.
-        let interface = match fields.as_slice() {
-            [first, .., _] if fields.len() > 10 => *first,
-            [.., last] => *last,
-            [] => return None,
-        };
-        (interface != "lo").then_some(interface)
-    })
+    routes
+        .lines()
+        .filter(|line| !line.starts_with("Iface"))
+        .find_map(|line| {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            // The interface is the first field of the one table, and the last of the other.
+            let interface = match fields.as_slice() {
+                [first, .., _] if fields.len() > 10 => *first,
+                [.., last] => *last,
+                [] => return None,
+            };
+            (interface != "lo").then_some(interface)
+        })
 }
 
 /// What a container is known by to be what is asked for.

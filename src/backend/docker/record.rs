@@ -51,7 +51,8 @@ impl Record {
     /// It cannot be written there.
     pub(super) fn write(&self, directory: &Path) -> Result<(), Error> {
         kept::private_directory(directory)?;
-        let text = serde_json::to_vec(self).map_err(|error| Error::internal("write down a sandbox", error))?;
+        let text =
+            serde_json::to_vec(self).map_err(|error| Error::internal("write down a sandbox", error))?;
         files::write_as(&directory.join(FILE), &text, 0o600)
     }
 }

@@ -183,7 +183,11 @@ mod tests {
         ];
         let all = variables(&sandbox, &exec, Path::new("/right"));
         let text = |(name, value): &(Vec<u8>, Vec<u8>)| {
-            format!("{}={}", String::from_utf8_lossy(name), String::from_utf8_lossy(value))
+            format!(
+                "{}={}",
+                String::from_utf8_lossy(name),
+                String::from_utf8_lossy(value)
+            )
         };
         assert_eq!(
             all.iter().map(text).collect::<Vec<_>>(),

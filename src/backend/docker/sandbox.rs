@@ -53,6 +53,7 @@ pub(super) struct Sandbox {
 
 /// What ties a sandbox without a key to this process.
 #[derive(Debug, Default)]
+#[expect(dead_code, reason = "both are held, and not looked at")]
 pub(super) struct Ties {
     /// The pipe whose end is that of the resident.
     pub(super) leash: Option<File>,
@@ -144,7 +145,8 @@ pub(super) async fn remove_directory(directory: &Path) -> Result<(), Error> {
     done.map_err(std::io::Error::other).flatten().map_err(|error| {
         let shown = directory.to_string_lossy();
         let message = format!("the sandbox is removed, and its directory {shown} could not be: {error}");
-        Error::new(ErrorKind::Internal, shown.clone(), message).with_fix("see who may write there, and remove it")
+        Error::new(ErrorKind::Internal, shown.clone(), message)
+            .with_fix("see who may write there, and remove it")
     })
 }
 
@@ -154,7 +156,9 @@ impl Engine {
     /// # Errors
     /// The engine does not answer.
     pub(super) async fn container(&self, name: &str) -> Result<Option<ContainerInspectResponse>, Error> {
-        let looking = self.docker.inspect_container(name, None::<InspectContainerOptions>);
+        let looking = self
+            .docker
+            .inspect_container(name, None::<InspectContainerOptions>);
         let doing = format!("look at the container {name}");
         let found = self.find(&doing, ANSWER, looking).await?;
         // Names may be beginnings of ids, too.
@@ -172,7 +176,9 @@ impl Engine {
     pub(super) async fn remove(&self, name: &str) -> Result<bool, Error> {
         let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
         let doing = format!("remove the container {name}");
-        let removing = self.find(&doing, WORK, self.docker.remove_container(name, Some(options))).await;
+        let removing = self
+            .find(&doing, WORK, self.docker.remove_container(name, Some(options)))
+            .await;
         match removing {
             Ok(removed) => Ok(removed.is_some()),
             // Somebody else removes it: whoever asks wants it gone.
@@ -208,7 +214,9 @@ impl Engine {
 /// What the state of a container is in the words of the protocol.
 pub(super) fn state_of(container: &ContainerInspectResponse) -> SandboxState {
     match container.state.as_ref().and_then(|state| state.status) {
-        Some(ContainerStateStatusEnum::RUNNING | ContainerStateStatusEnum::RESTARTING) => SandboxState::Running,
+        Some(ContainerStateStatusEnum::RUNNING | ContainerStateStatusEnum::RESTARTING) => {
+            SandboxState::Running
+        }
         Some(ContainerStateStatusEnum::PAUSED) => SandboxState::Paused,
         _ => SandboxState::Stopped,
     }

@@ -15,8 +15,9 @@ use bollard::{
 };
 use futures::StreamExt as _;
 use herm_protocol::{
-    Error, ErrorKind, Finished, Interrupt, hexadecimal,
+    Error, ErrorKind, Finished, Interrupt,
     exec::{Command, Outcome, RunParams, SetupFailure, Stdin, Stream},
+    hexadecimal,
     sandbox::Variable,
 };
 use tokio::{
@@ -89,12 +90,18 @@ pub(super) async fn run<T>(
         }
         _ => None,
     };
-    let cwd = params
-        .cwd
-        .as_ref()
-        .map_or_else(|| sandbox.cwd.as_path().into(), |cwd| sandbox.resolve(cwd).as_path().into());
+    let cwd = params.cwd.as_ref().map_or_else(
+        || sandbox.cwd.as_path().into(),
+        |cwd| sandbox.resolve(cwd).as_path().into(),
+    );
     let variables: Vec<Variable> = sandbox.env.iter().chain(&params.env).cloned().collect();
-    let words = wrapper::words(&secret, &params.command, (sandbox.shell, text_file.as_deref()), &cwd, &variables)?;
+    let words = wrapper::words(
+        &secret,
+        &params.command,
+        (sandbox.shell, text_file.as_deref()),
+        &cwd,
+        &variables,
+    )?;
     let exec = Exec {
         engine,
         sandbox,
@@ -144,8 +151,15 @@ impl Exec<'_> {
             ..CreateExecOptions::default()
         };
         let (id, results) = begin(self.engine, self.sandbox, options).await?;
-        let StartExecResults::Attached { output: mut pieces, input: writer } = results else {
-            return Err(Error::internal("run a command", "the engine has not attached to it"));
+        let StartExecResults::Attached {
+            output: mut pieces,
+            input: writer,
+        } = results
+        else {
+            return Err(Error::internal(
+                "run a command",
+                "the engine has not attached to it",
+            ));
         };
         let feeding = feed(stdin, input, writer);
         tokio::pin!(feeding);
@@ -251,7 +265,8 @@ impl Exec<'_> {
         }
         if runs.is_none() {
             let said = String::from_utf8_lossy(line).trim().to_owned();
-            let message = format!("no command was started; the engine or the shell says: {said} (code {code})");
+            let message =
+                format!("no command was started; the engine or the shell says: {said} (code {code})");
             let kind = match code {
                 126 | 127 => SetupFailure::ShellNotFound,
                 _ => SetupFailure::Other,
@@ -339,7 +354,9 @@ async fn helper(
     words: &[&str],
     input: Option<&[u8]>,
 ) -> Result<i64, Error> {
-    let argv = ["/bin/sh", "-c", script, "sh"].into_iter().chain(words.iter().copied());
+    let argv = ["/bin/sh", "-c", script, "sh"]
+        .into_iter()
+        .chain(words.iter().copied());
     let options = CreateExecOptions {
         attach_stdin: Some(input.is_some()),
         attach_stdout: Some(true),
@@ -348,7 +365,11 @@ async fn helper(
         ..CreateExecOptions::default()
     };
     let (id, results) = begin(engine, sandbox, options).await?;
-    if let StartExecResults::Attached { mut output, input: mut writer } = results {
+    if let StartExecResults::Attached {
+        mut output,
+        input: mut writer,
+    } = results
+    {
         let working = async {
             if let Some(input) = input {
                 let _ = writer.write_all(input).await;
@@ -357,7 +378,10 @@ async fn helper(
             while let Some(Ok(_)) = output.next().await {}
         };
         if timeout(ANSWER, working).await.is_err() {
-            let message = format!("a helper in sandbox {:?} has not ended within {ANSWER:?}", sandbox.id);
+            let message = format!(
+                "a helper in sandbox {:?} has not ended within {ANSWER:?}",
+                sandbox.id
+            );
             return Err(Error::new(ErrorKind::TimedOut, &sandbox.id, message).with_fix("call again"));
         }
     }

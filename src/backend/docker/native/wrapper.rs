@@ -42,7 +42,13 @@ pub(super) fn words(
     cwd: &ByteString,
     variables: &[Variable],
 ) -> Result<Words, Error> {
-    let mut argv = vec!["/bin/sh".to_owned(), "-c".into(), SCRIPT.into(), "sh".into(), secret.into()];
+    let mut argv = vec![
+        "/bin/sh".to_owned(),
+        "-c".into(),
+        SCRIPT.into(),
+        "sh".into(),
+        secret.into(),
+    ];
     argv.push(word(cwd.as_bytes()));
     let (mut env, mut exported) = (Vec::new(), Vec::new());
     for Variable { name, value } in variables {
@@ -51,7 +57,9 @@ pub(super) fn words(
             Ok(text) => env.push(text),
             Err(bytes) if is_identifier(name.as_bytes()) => exported.push(word(bytes.as_bytes())),
             Err(_) => {
-                let problem = format!("is no text, and {name:?} no name that a shell can pass on; native mode has no other way");
+                let problem = format!(
+                    "is no text, and {name:?} no name that a shell can pass on; native mode has no other way"
+                );
                 return Err(Error::invalid_argument("env", problem));
             }
         }
@@ -95,8 +103,13 @@ fn word(bytes: &[u8]) -> String {
 }
 
 fn is_identifier(name: &[u8]) -> bool {
-    let first = name.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
-    first && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    let first = name
+        .first()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    first
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 /// What a line of standard error tells, if it begins with the secret word.
@@ -117,14 +130,29 @@ pub(super) fn told(line: &[u8], secret: &str, command: &Command) -> Option<Told>
     };
     let is_text = matches!(command, Command::Shell(_));
     Some(match kind {
-        "cwd_denied" => Told::Refused(SetupFailure::CwdDenied, "the directory to start in may not be entered".into()),
-        "cwd_not_a_directory" => Told::Refused(SetupFailure::CwdNotADirectory, "the path to start in is no directory".into()),
-        "cwd_not_found" => Told::Refused(SetupFailure::CwdNotFound, "the directory to start in does not exist".into()),
-        "program_not_found" if is_text => Told::Refused(SetupFailure::ShellNotFound, "there is no shell in PATH".into()),
-        "program_not_found" => {
-            Told::Refused(SetupFailure::ProgramNotFound, format!("program {program} does not exist, or is not in PATH"))
+        "cwd_denied" => Told::Refused(
+            SetupFailure::CwdDenied,
+            "the directory to start in may not be entered".into(),
+        ),
+        "cwd_not_a_directory" => Told::Refused(
+            SetupFailure::CwdNotADirectory,
+            "the path to start in is no directory".into(),
+        ),
+        "cwd_not_found" => Told::Refused(
+            SetupFailure::CwdNotFound,
+            "the directory to start in does not exist".into(),
+        ),
+        "program_not_found" if is_text => {
+            Told::Refused(SetupFailure::ShellNotFound, "there is no shell in PATH".into())
         }
-        "program_denied" => Told::Refused(SetupFailure::ProgramDenied, format!("program {program} cannot be run: {about}")),
+        "program_not_found" => Told::Refused(
+            SetupFailure::ProgramNotFound,
+            format!("program {program} does not exist, or is not in PATH"),
+        ),
+        "program_denied" => Told::Refused(
+            SetupFailure::ProgramDenied,
+            format!("program {program} cannot be run: {about}"),
+        ),
         other => Told::Refused(SetupFailure::Other, other.to_owned()),
     })
 }
@@ -154,11 +182,27 @@ mod tests {
 
     #[test]
     fn words_and_variables_arrive_byte_for_byte() {
-        let odd: &[&[u8]] = &[b"printf", b"%s\\n", b"", b"a b'\"$x\n", b"=c%d\\n", b"\xff\\%\n\x01\n"];
-        let variables = [Variable::new("A", "x\ny\n"), Variable::new("B", b"\xfe\n".to_vec())];
+        let odd: &[&[u8]] = &[
+            b"printf",
+            b"%s\\n",
+            b"",
+            b"a b'\"$x\n",
+            b"=c%d\\n",
+            b"\xff\\%\n\x01\n",
+        ];
+        let variables = [
+            Variable::new("A", "x\ny\n"),
+            Variable::new("B", b"\xfe\n".to_vec()),
+        ];
         let (code, stdout, stderr) = run(&argv(odd), "/", &variables);
         assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&stderr));
-        assert_eq!(stdout, odd[2..].iter().flat_map(|word| [word, &b"\n"[..]].concat()).collect::<Vec<_>>());
+        assert_eq!(
+            stdout,
+            odd[2..]
+                .iter()
+                .flat_map(|word| [word, &b"\n"[..]].concat())
+                .collect::<Vec<_>>()
+        );
         let told = told(&stderr, "s3cret", &argv(odd));
         assert!(matches!(told, Some(Told::Runs(_))), "{told:?}");
         let text = Command::Shell("printf '%s|' \"$A\" \"$B\" \"$0\" $#; pwd".into());
