@@ -6,7 +6,7 @@
 //!
 //! | arguments | what it does |
 //! |---|---|
-//! | `init [--dial DIR] [--dir DIR] [--idle SECONDS]` | as process 1 of a container: reaps, handles TERM, dials the sockets that appear in `DIR` |
+//! | `init [--dial DIR] [--dir DIR] [--leash FILE] [--idle SECONDS]` | as process 1 of a container: reaps, handles TERM, dials the sockets that appear in `DIR`; with `--leash` it ends, with everything that it runs, when nobody holds that pipe open for writing any more |
 //! | `daemon DIR [--idle SECONDS] [--leash]` | goes into the background and listens on `DIR/socket`; returns when it does, or when another one does already; with `--leash` it ends, with everything that it runs, when its standard input does |
 //! | `serve DIR [--relay] [--text] [--idle SECONDS]` | connects its standard input and output to the daemon of `DIR`, starting it if there is none |
 //! | `call TOOL` | calls a tool for code of a command; see below |

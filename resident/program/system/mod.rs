@@ -32,6 +32,7 @@ pub(crate) use spawn::spawn;
 pub(crate) mod open {
     pub(crate) const NONBLOCKING: i32 = super::c::NONBLOCKING;
     pub(crate) const PATH_ONLY: i32 = 0o10_000_000;
+    pub(crate) const NO_WAIT: i32 = 0o4_000;
     #[cfg(target_arch = "x86_64")]
     pub(crate) const DIRECTORY: i32 = 0o200_000;
     #[cfg(target_arch = "x86_64")]
