@@ -9,6 +9,8 @@ mod host_facts;
 pub mod mount;
 mod plan;
 mod refusal;
+#[cfg(test)]
+mod testing;
 mod weakening;
 
 pub use host_facts::{CgroupVersion, HostFacts};

@@ -150,7 +150,7 @@ pub(super) fn tmpfs(text: &str) -> Result<Tmpfs, Refusal> {
             ("exec", "") => tmpfs.exec = true,
             ("noexec", "") => tmpfs.exec = false,
             ("size", value) => {
-                tmpfs.size_bytes = Some(parse_size(value).filter(|size| *size > 0).ok_or_else(refused)?)
+                tmpfs.size_bytes = Some(parse_size(value).filter(|size| *size > 0).ok_or_else(refused)?);
             }
             ("mode", value) => {
                 let mode = u32::from_str_radix(value, 8).ok();

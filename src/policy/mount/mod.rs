@@ -44,7 +44,7 @@ pub enum Source {
         path: String,
         /// Whether mounts below it that the host makes later appear in the container.
         propagation: Propagation,
-        /// How it is labelled for SELinux.
+        /// How `SELinux` is to label it.
         relabel: Option<Relabel>,
         /// Whether what is mounted below it on the host stays outside.
         non_recursive: bool,
@@ -61,7 +61,7 @@ pub enum Source {
         subpath: Option<String>,
         /// What makes it where it is not there yet; none is the driver `local` without options.
         driver: Option<VolumeDriver>,
-        /// How it is labelled for SELinux.
+        /// How `SELinux` is to label it.
         relabel: Option<Relabel>,
     },
 }
@@ -92,7 +92,7 @@ pub enum Propagation {
     Rslave,
 }
 
-/// How a mount is labelled for SELinux.
+/// How `SELinux` is to label a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relabel {

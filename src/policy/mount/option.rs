@@ -180,9 +180,8 @@ impl Fields {
 
     fn flag(&mut self, key: &str) -> Result<bool, Refusal> {
         match self.take_out(key).as_deref() {
-            None => Ok(false),
             Some("true" | "1") => Ok(true),
-            Some("false" | "0") => Ok(false),
+            None | Some("false" | "0") => Ok(false),
             Some(other) => Err(Refusal::new(
                 format!("{key} is {other:?}"),
                 "write true or false, or the key alone",

@@ -54,16 +54,12 @@ fn pieces(text: &str) -> Vec<&str> {
     loop {
         let skipped = if begins_with_drive(rest) { 2 } else { 0 };
         let colon = rest.get(skipped..).and_then(|behind| behind.find(':'));
-        match colon.and_then(|colon| rest.split_at_checked(colon + skipped)) {
-            Some((piece, behind)) => {
-                pieces.push(piece);
-                rest = behind.get(1..).unwrap_or_default();
-            }
-            None => {
-                pieces.push(rest);
-                return pieces;
-            }
-        }
+        let Some((piece, behind)) = colon.and_then(|colon| rest.split_at_checked(colon + skipped)) else {
+            pieces.push(rest);
+            return pieces;
+        };
+        pieces.push(piece);
+        rest = behind.get(1..).unwrap_or_default();
     }
 }
 

@@ -43,22 +43,26 @@ pub(super) fn read(text: &str) -> Result<Words, Refusal> {
 impl Words {
     fn take(&mut self, word: &str) -> Result<Kind, Refusal> {
         match word {
-            "ro" => self.read_only = true,
-            "rw" => {}
-            "z" => self.relabel = Some(Relabel::Shared),
-            "Z" => self.relabel = Some(Relabel::Private),
-            "nocopy" => self.no_copy = true,
+            "ro" | "rw" => {
+                self.read_only = word == "ro";
+                Ok(Kind::Access)
+            }
+            "z" | "Z" => {
+                let shared = word == "z";
+                self.relabel = Some(if shared { Relabel::Shared } else { Relabel::Private });
+                Ok(Kind::Label)
+            }
+            "nocopy" => {
+                self.no_copy = true;
+                Ok(Kind::Copy)
+            }
             // What they tell is heard on other systems only.
-            "consistent" | "cached" | "delegated" => {}
-            word => self.propagation = Some(propagation(word)?),
+            "consistent" | "cached" | "delegated" => Ok(Kind::Consistency),
+            word => {
+                self.propagation = Some(propagation(word)?);
+                Ok(Kind::Propagation)
+            }
         }
-        Ok(match word {
-            "ro" | "rw" => Kind::Access,
-            "z" | "Z" => Kind::Label,
-            "nocopy" => Kind::Copy,
-            "consistent" | "cached" | "delegated" => Kind::Consistency,
-            _ => Kind::Propagation,
-        })
     }
 }
 

@@ -21,7 +21,7 @@ const LEAST_NANO: u64 = 10_000_000;
 /// A bound with who asks for it; nobody does when it is a default.
 struct Bound {
     amount: u64,
-    asker: Option<Asker>,
+    by: Option<Asker>,
 }
 
 /// The resource of an error, and its name for people.
@@ -85,7 +85,7 @@ impl Sources<'_> {
     fn pids(&self, told: &mut Vec<Weakening>) -> Result<Option<u64>, Error> {
         let default = Bound {
             amount: PIDS,
-            asker: None,
+            by: None,
         };
         let fix = "take it out; a caller can ask for more by spec.limits.pids";
         let bound = self.bound(
@@ -114,19 +114,12 @@ impl Sources<'_> {
             of_setting(&self.config.memory_bytes),
             "take it out, and set terminal.container_memory",
         )?;
-        if bound.amount < LEAST_MEMORY {
-            let name = bound
-                .asker
-                .clone()
-                .unwrap_or_else(|| Asker::setting("terminal.container_memory"));
-            let message = format!(
-                "{} is {} bytes of memory, and an engine takes {LEAST_MEMORY} or more",
-                name.name, bound.amount
-            );
-            return Err(
-                Error::new(ErrorKind::InvalidArgument, name.resource, message).with_fix("ask for more")
-            );
-        }
+        not_too_small(
+            &bound,
+            LEAST_MEMORY,
+            "terminal.container_memory",
+            "6 MB of memory, the least that engines take",
+        )?;
         self.of_memory(&bound)?;
         let kind = Kind {
             subject: "memory",
@@ -183,19 +176,12 @@ impl Sources<'_> {
         default.amount = default.amount.saturating_mul(NANO);
         let fix = "take it out, and set terminal.container_cpu";
         let bound = self.bound("cpu_millis", asked, self.extra.nano_cpus, "--cpus", default, fix)?;
-        if bound.amount < LEAST_NANO {
-            let asker = bound
-                .asker
-                .clone()
-                .unwrap_or_else(|| Asker::setting("terminal.container_cpu"));
-            let message = format!(
-                "{} is less than a hundredth of a processor, the least that engines take",
-                asker.name
-            );
-            return Err(
-                Error::new(ErrorKind::InvalidArgument, asker.resource, message).with_fix("ask for more")
-            );
-        }
+        not_too_small(
+            &bound,
+            LEAST_NANO,
+            "terminal.container_cpu",
+            "a hundredth of a processor, the least that engines take",
+        )?;
         let kind = Kind {
             subject: "cpu",
             what: "the share of processors",
@@ -212,13 +198,13 @@ impl Sources<'_> {
         let setting = &self.config.disk_bytes;
         let default = setting.value.map(|amount| Bound {
             amount,
-            asker: setting.is_explicit().then(|| Asker::of(setting)),
+            by: setting.is_explicit().then(|| Asker::of(setting)),
         });
         let (asked, option) = (self.spec.limits.disk_bytes, self.extra.disk_bytes);
         let fix = "take it out, and set terminal.container_disk";
         let unbounded = Bound {
             amount: u64::MAX,
-            asker: None,
+            by: None,
         };
         if default.is_none() && asked.is_none() && option.is_none() {
             return Ok(None);
@@ -268,7 +254,7 @@ impl Sources<'_> {
                 0 => Err(Error::invalid_argument(field, "is 0, with which nothing runs")),
                 amount => Ok(Bound {
                     amount,
-                    asker: Some(Asker::setting(&field)),
+                    by: Some(Asker::setting(&field)),
                 }),
             };
         }
@@ -276,11 +262,11 @@ impl Sources<'_> {
             None => Ok(default),
             Some(amount) if amount <= default.amount => Ok(Bound {
                 amount,
-                asker: Some(self.option(name)),
+                by: Some(self.option(name)),
             }),
             Some(_) => {
-                let what = match default.asker {
-                    Some(asker) => format!("{name} asks for more than {}", asker.name),
+                let what = match default.by {
+                    Some(who) => format!("{name} asks for more than {}", who.name),
                     None => format!("{name} asks for more than the default bound"),
                 };
                 Err(Refusal::new(what, fix).of_setting(&self.config.extra_args))
@@ -299,10 +285,10 @@ impl Sources<'_> {
         if asked.is_none() || can {
             return Ok(asked);
         }
-        let asker = self.option(name);
-        let message = format!("{} asks for what the engine's host cannot do", asker.name);
+        let who = self.option(name);
+        let message = format!("{} asks for what the engine's host cannot do", who.name);
         let fix = format!("{}, or take it out", self.facts.controller_fix(controller));
-        Err(Error::new(ErrorKind::Unsupported, asker.resource, message).with_fix(fix))
+        Err(Error::new(ErrorKind::Unsupported, who.resource, message).with_fix(fix))
     }
 
     fn option(&self, name: &str) -> Asker {
@@ -330,10 +316,20 @@ impl Asker {
     }
 }
 
+/// Refuses what engines do; `key` is the setting that a default stands in.
+fn not_too_small(bound: &Bound, least: u64, key: &str, what: &str) -> Result<(), Error> {
+    if bound.amount >= least {
+        return Ok(());
+    }
+    let who = bound.by.clone().unwrap_or_else(|| Asker::setting(key));
+    let message = format!("{} asks for less than {what}", who.name);
+    Err(Error::new(ErrorKind::InvalidArgument, who.resource, message).with_fix("ask for more"))
+}
+
 fn of_setting(setting: &Asked<u64>) -> Bound {
     Bound {
         amount: setting.value,
-        asker: setting.is_explicit().then(|| Asker::of(setting)),
+        by: setting.is_explicit().then(|| Asker::of(setting)),
     }
 }
 
@@ -345,14 +341,14 @@ fn enforce(bound: &Bound, can: bool, kind: Kind, told: &mut Vec<Weakening>) -> R
         without,
         fix,
     } = kind;
-    match &bound.asker {
+    match &bound.by {
         _ if can => Ok(Some(bound.amount)),
-        Some(asker) => {
+        Some(who) => {
             let message = format!(
                 "{} asks for a bound, and the engine's host cannot bound {what}",
-                asker.name
+                who.name
             );
-            Err(Error::new(ErrorKind::Unsupported, &asker.resource, message).with_fix(fix))
+            Err(Error::new(ErrorKind::Unsupported, &who.resource, message).with_fix(fix))
         }
         None => {
             told.push(Weakening::new(

@@ -91,7 +91,7 @@ pub(super) fn wishes(
         if let Some(other) = own.insert(parsed.target().to_owned(), field.clone()) {
             return Err(twice(&field, parsed.target(), &other));
         }
-        wishes.put(parsed, field, told);
+        wishes.put(parsed, &field, told);
     }
     wishes.check()?;
     Ok(wishes)
@@ -107,9 +107,9 @@ impl Wishes {
     }
 
     /// A caller's mount, in place of what the configuration has there.
-    fn put(&mut self, parsed: Parsed, field: String, told: &mut Vec<Weakening>) {
+    fn put(&mut self, parsed: Parsed, field: &str, told: &mut Vec<Weakening>) {
         let target = parsed.target().to_owned();
-        if let Some((_, other)) = self.0.insert(target.clone(), (parsed, field.clone())) {
+        if let Some((_, other)) = self.0.insert(target.clone(), (parsed, field.to_owned())) {
             let notice = format!("{other} has nothing at {target} of this sandbox: {field} is mounted there");
             told.push(Weakening::new("mounts", notice));
         }
