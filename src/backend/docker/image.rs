@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::{
     credentials,
     engine::{ANSWER, Engine, WORK},
+    sandbox::Shell,
 };
 use crate::backend::local::adapter::blocking;
 
@@ -27,6 +28,12 @@ const HEARD: Duration = Duration::from_secs(2);
 
 /// Where bash is looked for in an image.
 const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+
+/// The shell of images without bash.
+const SH: Shell = Shell {
+    name: "sh",
+    path: "/bin/sh",
+};
 
 /// What matters of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,11 +126,11 @@ impl Engine {
         }
     }
 
-    /// Whether there is a bash in an image. A container is made to look, and never started.
+    /// The shell of an image: bash where it has one. A container is made to look, and never started.
     ///
     /// # Errors
     /// The engine does not answer.
-    pub(super) async fn has_bash(&self, image: &Image) -> Result<bool, Error> {
+    pub(super) async fn shell_of(&self, image: &Image) -> Result<Shell, Error> {
         let body = ContainerCreateBody {
             image: Some(image.id.clone()),
             // Nothing is run; an image may have nothing that could be.
@@ -135,16 +142,16 @@ impl Engine {
         let made = self
             .call("make a container to look into an image", WORK, making)
             .await?;
-        let mut found = Ok(false);
+        let mut found = Ok(SH);
         for path in BASH {
             let options = ContainerArchiveInfoOptionsBuilder::new().path(path).build();
             let looking = self.docker.get_container_archive_info(&made.id, Some(options));
             match self.find("look for bash in an image", ANSWER, looking).await {
                 Ok(None) => {}
-                Ok(Some(_)) => found = Ok(true),
+                Ok(Some(_)) => found = Ok(Shell { name: "bash", path }),
                 Err(error) => found = Err(error),
             }
-            if !matches!(found, Ok(false)) {
+            if found != Ok(SH) {
                 break;
             }
         }

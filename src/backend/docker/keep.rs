@@ -1,6 +1,6 @@
 //! What the backend does with sandboxes beside opening them: listing, letting go, stopping, removing.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{collections::HashMap, path::PathBuf, sync::atomic::Ordering};
 
 use bollard::query_parameters::{ListContainersOptionsBuilder, StopContainerOptionsBuilder};
 use herm_protocol::{
@@ -139,6 +139,7 @@ impl DockerBackend {
     pub(super) async fn destroy(&self, id: &str) -> Result<Closed, Error> {
         let open = self.sandboxes().open.get(id).cloned();
         if let Some(sandbox) = open.as_ref().filter(|sandbox| sandbox.key.is_none()) {
+            sandbox.closing.store(true, Ordering::Relaxed);
             self.engine().await?.remove(&sandbox.id).await?;
             sandbox.forget().await?;
             let existed = self.sandboxes().open.remove(id).is_some();

@@ -53,7 +53,7 @@ use crate::{
 };
 use engine::Engine;
 use run::Ways;
-use sandbox::Sandbox;
+use sandbox::{Sandbox, Shell};
 
 /// The docker backend. Clones are the same backend.
 #[derive(Clone, Debug)]
@@ -66,8 +66,8 @@ struct Inner {
     config: DockerConfig,
     /// The engine, once it has answered.
     engine: tokio::sync::Mutex<Option<Engine>>,
-    /// Whether images have a bash, by their ids.
-    bashes: Mutex<HashMap<String, bool>>,
+    /// The shells of images, by their ids.
+    shells: Mutex<HashMap<String, Shell>>,
     guard: Guard,
     place: Mutex<Place>,
     sandboxes: Mutex<Sandboxes>,
@@ -101,7 +101,7 @@ impl DockerBackend {
             ways: Ways { streams, spool_full },
             config,
             engine: tokio::sync::Mutex::default(),
-            bashes: Mutex::default(),
+            shells: Mutex::default(),
             guard: Guard::default(),
             place: Mutex::new(Place {
                 run: String::new(),

@@ -4,7 +4,7 @@ use std::{
     fs::Permissions,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicBool},
 };
 
 use bollard::{models::ContainerStateStatusEnum, query_parameters::CreateContainerOptionsBuilder};
@@ -154,6 +154,7 @@ impl DockerBackend {
             env: variables(prepared, Vec::new(), spec.env),
             volumes: Vec::new(),
             shell: prepared.shell,
+            closing: AtomicBool::new(false),
             inhabited,
             ties: Mutex::new(Ties {
                 leash: Some(pipe),
@@ -287,6 +288,7 @@ impl DockerBackend {
             env: variables(prepared, record.env.clone(), spec.env),
             volumes: prepared.volumes.clone(),
             shell: prepared.shell,
+            closing: AtomicBool::new(false),
             inhabited,
             ties: Mutex::default(),
         };

@@ -11,7 +11,7 @@ use super::{
     facts,
     files::{self, is_directory},
     image::Image,
-    sandbox::{Inhabited, Sandbox},
+    sandbox::{Inhabited, Sandbox, Shell},
 };
 use crate::{
     backend::local::{Mode, adapter::blocking},
@@ -36,8 +36,8 @@ pub(super) struct Prepared {
     pub(super) plan: Plan,
     /// The first process, in resident mode.
     pub(super) binary: Option<Binary>,
-    /// The shell that runs text: `bash` or `sh`.
-    pub(super) shell: &'static str,
+    /// The shell that runs text.
+    pub(super) shell: Shell,
     /// Volumes of the sandbox's own, by the names that they get.
     pub(super) volumes: Vec<String>,
     /// What a container that is there has to have been made of to be used again.
@@ -69,11 +69,7 @@ impl DockerBackend {
         }
         let (plan, weakenings) = policy::plan(&config, spec, &facts)?;
         let image = engine.image_or_pull(&plan.image, progress).await?;
-        let shell = if self.bash_in(engine, &image).await? {
-            "bash"
-        } else {
-            "sh"
-        };
+        let shell = self.shell_of(engine, &image).await?;
         let binary = match self.0.mode {
             Mode::Resident => {
                 let architecture = image.architecture.clone();
@@ -94,18 +90,18 @@ impl DockerBackend {
         })
     }
 
-    /// Whether an image has a bash; looked for once.
-    async fn bash_in(&self, engine: &Engine, image: &Image) -> Result<bool, Error> {
+    /// The shell of an image; looked for once.
+    async fn shell_of(&self, engine: &Engine, image: &Image) -> Result<Shell, Error> {
         let known = {
-            let bashes = self.0.bashes.lock().unwrap_or_else(PoisonError::into_inner);
-            bashes.get(&image.id).copied()
+            let shells = self.0.shells.lock().unwrap_or_else(PoisonError::into_inner);
+            shells.get(&image.id).copied()
         };
         if let Some(known) = known {
             return Ok(known);
         }
-        let found = engine.has_bash(image).await?;
-        let mut bashes = self.0.bashes.lock().unwrap_or_else(PoisonError::into_inner);
-        bashes.insert(image.id.clone(), found);
+        let found = engine.shell_of(image).await?;
+        let mut shells = self.0.shells.lock().unwrap_or_else(PoisonError::into_inner);
+        shells.insert(image.id.clone(), found);
         Ok(found)
     }
 
@@ -114,12 +110,11 @@ impl DockerBackend {
         let looking = async {
             let engine = self.engine().await.ok()?;
             let image = engine.image(&self.0.config.image.value).await.ok()??;
-            self.bash_in(&engine, &image).await.ok()
+            self.shell_of(&engine, &image).await.ok()
         };
-        if looking.await.unwrap_or(false) {
-            "bash"
-        } else {
-            "posix"
+        match looking.await {
+            Some(Shell { name: "bash", .. }) => "bash",
+            _ => "posix",
         }
     }
 

@@ -3,7 +3,10 @@
 use std::{
     fs::File,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -43,12 +46,23 @@ pub(super) struct Sandbox {
     pub(super) env: Vec<Variable>,
     /// Volumes of its own, which go with it.
     pub(super) volumes: Vec<String>,
-    /// The shell that runs text: `bash` or `sh`.
-    pub(super) shell: &'static str,
+    /// The shell that runs text.
+    pub(super) shell: Shell,
+    /// Whether it is being destroyed.
+    pub(super) closing: AtomicBool,
     /// Who runs its commands; in native mode the engine does.
     pub(super) inhabited: Option<Inhabited>,
     /// What goes with this process when it is killed.
     pub(super) ties: Mutex<Ties>,
+}
+
+/// A shell of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shell {
+    /// What it is called in its own messages and in `$0`: `bash` or `sh`.
+    pub(super) name: &'static str,
+    /// Where it is.
+    pub(super) path: &'static str,
 }
 
 /// What ties a sandbox without a key to this process.
@@ -106,6 +120,11 @@ impl Sandbox {
     /// The path that a caller means: absolute, or from the directory that commands start in.
     pub(super) fn resolve(&self, path: &ByteString) -> PathBuf {
         self.cwd.join(path.to_path())
+    }
+
+    /// Whether it is being destroyed.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
     }
 
     /// Who runs its commands.

@@ -7,7 +7,10 @@
 
 mod wrapper;
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use bollard::{
     container::LogOutput,
@@ -50,14 +53,23 @@ const LAST: Duration = Duration::from_secs(3);
 /// How long an engine may take to know how a command has ended that has ended.
 const KNOWN: Duration = Duration::from_secs(5);
 
+/// What an engine tells of a command that was killed: 128 and the number of the signal.
+const KILLED: i64 = 137;
+
+/// How often is looked whether the sandbox of such a command is gone with it.
+const LOOKS: u32 = 3;
+
+/// Bytes of arguments and variables that any system takes.
+const SURELY_TAKEN: usize = 1024 * 1024;
+
 /// What ends a process group: it is asked first, and killed a quarter of a second later.
-const END: &str = "kill -s TERM -- \"-$1\" 2>/dev/null || exit 0\n\
+const END: &str = "kill -TERM -$1 2>/dev/null || exit 0\n\
     n=0\n\
-    while kill -s 0 -- \"-$1\" 2>/dev/null && [ $n -lt 5 ]; do sleep 0.05 2>/dev/null || sleep 1; n=$((n + 1)); done\n\
-    kill -s KILL -- \"-$1\" 2>/dev/null; exit 0";
+    while kill -0 -$1 2>/dev/null && [ $n -lt 5 ]; do sleep 0.05 2>/dev/null || n=5; n=$((n + 1)); done\n\
+    kill -KILL -$1 2>/dev/null; exit 0";
 
 /// What sends a signal to one.
-const SIGNAL: &str = "kill -s \"$2\" -- \"-$1\" 2>/dev/null; exit 0";
+const SIGNAL: &str = "kill -$2 -$1 2>/dev/null; exit 0";
 
 /// What writes a text that is too long for an argument into a file.
 const STORE: &str = "umask 077; cat >\"$1\"";
@@ -107,6 +119,7 @@ pub(super) async fn run<T>(
         sandbox,
         secret,
         command: params.command,
+        size: words.size(),
     };
     let finished = exec.follow(words, params.stdin, caller, control, deadline).await;
     if let Some(file) = text_file {
@@ -122,6 +135,47 @@ struct Exec<'a> {
     sandbox: &'a Sandbox,
     secret: String,
     command: Command,
+    /// Bytes of its words.
+    size: usize,
+}
+
+/// What is known of a command that begins.
+#[derive(Debug, Default)]
+struct Begun(Mutex<(Option<u32>, String)>);
+
+impl Begun {
+    fn lock(&self) -> MutexGuard<'_, (Option<u32>, String)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of its process in the sandbox, once it runs.
+    fn pid(&self) -> Option<u32> {
+        self.lock().0
+    }
+
+    fn with(&self, pid: u32) {
+        self.lock().0 = Some(pid);
+    }
+
+    /// What was told in place of its beginning.
+    fn what_was_said(&self) -> String {
+        self.lock().1.clone()
+    }
+
+    fn said(&self, line: &[u8]) {
+        self.lock().1 = String::from_utf8_lossy(line).trim().to_owned();
+    }
+}
+
+/// How the output of a command came to its end.
+#[derive(Debug)]
+enum Pumped {
+    /// It has ended.
+    Ended,
+    /// It was not waited for any longer.
+    Cut,
+    /// There is no command.
+    Refused(SetupFailure, String),
 }
 
 /// Why a command is ended before its time.
@@ -162,91 +216,93 @@ impl Exec<'_> {
             ));
         };
         let feeding = feed(stdin, input, writer);
-        tokio::pin!(feeding);
-        let (mut fed, mut line, mut runs) = (false, Vec::new(), None);
-        let mut force = None;
+        let begun = Begun::default();
+        let pumping = self.pump(&mut pieces, &output, &begun);
+        tokio::pin!(feeding, pumping);
+        let (mut fed, mut force, mut until) = (false, None, None);
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut until = None;
-        loop {
-            let end = until.or(deadline.filter(|_| force.is_none()));
+        let pumped = loop {
             tokio::select! {
                 biased;
-                () = reached(end) => {
-                    if until.is_some() {
-                        break;
-                    }
+                pumped = &mut pumping => break pumped,
+                () = reached(until) => break Pumped::Cut,
+                () = reached(deadline), if force.is_none() => {
                     force = Some(Force::Deadline);
-                    self.end(runs).await;
+                    self.end(&begun).await;
                     until = Some(Instant::now() + LAST);
                 }
-                piece = pieces.next() => match piece {
-                    Some(Ok(LogOutput::StdOut { message } | LogOutput::Console { message })) => {
-                        if until.is_none() || force.is_none() {
-                            output.write(Stream::Stdout, &message).await;
-                        } else {
-                            let _ = timeout(LAST, output.write(Stream::Stdout, &message)).await;
-                        }
-                    }
-                    Some(Ok(LogOutput::StdErr { message })) if runs.is_none() => {
-                        line.extend_from_slice(&message);
-                        let Some(length) = line.iter().position(|byte| *byte == b'\n') else {
-                            if line.len() > LONGEST_LINE {
-                                break;
-                            }
-                            continue;
-                        };
-                        let rest = line.split_off(length + 1);
-                        match wrapper::told(&line[..length], &self.secret, &self.command) {
-                            Some(Told::Runs(pid)) => {
-                                runs = Some(pid);
-                                output.started().await;
-                                if !rest.is_empty() {
-                                    output.write(Stream::Stderr, &rest).await;
-                                }
-                            }
-                            Some(Told::Refused(kind, message)) => {
-                                return Ok(Outcome::SetupFailed { kind, message }.into());
-                            }
-                            // The shell itself, or the engine, has something to say.
-                            None => {
-                                line.extend_from_slice(&rest);
-                                break;
-                            }
-                        }
-                    }
-                    Some(Ok(LogOutput::StdErr { message })) => output.write(Stream::Stderr, &message).await,
-                    Some(Ok(LogOutput::StdIn { .. })) => {}
-                    Some(Err(_)) | None => break,
-                },
-                _ = &mut feeding, if !fed => fed = true,
                 wish = control.next(), if force.is_none() => match wish {
                     Interrupt::Cancel => {
                         force = Some(Force::Cancel);
-                        self.end(runs).await;
+                        self.end(&begun).await;
                         until = Some(Instant::now() + LAST);
                     }
-                    Interrupt::Signal(number) => self.signal(runs, number).await,
+                    Interrupt::Signal(number) => self.signal(&begun, number).await,
                 },
+                () = &mut feeding, if !fed => fed = true,
+                // What it has left behind may hold its output for ever, and who is gone with its sandbox has no end.
                 _ = look.tick(), if until.is_none() => {
-                    // What it has left behind may hold its output for ever.
-                    if let Ok(Some(_)) = self.code(&id).await {
+                    if self.sandbox.is_closing() || !matches!(self.code(&id).await, Ok(None)) {
                         until = Some(Instant::now() + DRAIN);
                     }
                 }
             }
+        };
+        if let Pumped::Refused(kind, message) = pumped {
+            return Ok(Outcome::SetupFailed { kind, message }.into());
         }
-        self.outcome(&id, force, runs, &line).await
+        self.outcome(&id, force, &begun).await
+    }
+
+    /// Hands over what comes, but for the first line.
+    async fn pump(
+        &self,
+        pieces: &mut (impl futures::Stream<Item = Result<LogOutput, bollard::errors::Error>> + Unpin),
+        output: &impl Output,
+        begun: &Begun,
+    ) -> Pumped {
+        let mut line = Vec::new();
+        loop {
+            let (stream, message) = match pieces.next().await {
+                Some(Ok(LogOutput::StdOut { message } | LogOutput::Console { message })) => {
+                    (Stream::Stdout, message)
+                }
+                Some(Ok(LogOutput::StdErr { message })) => (Stream::Stderr, message),
+                Some(Ok(LogOutput::StdIn { .. })) => continue,
+                Some(Err(_)) | None => break,
+            };
+            if stream == Stream::Stdout || begun.pid().is_some() {
+                output.write(stream, &message).await;
+                continue;
+            }
+            line.extend_from_slice(&message);
+            let Some(length) = line.iter().position(|byte| *byte == b'\n') else {
+                if line.len() > LONGEST_LINE {
+                    break;
+                }
+                continue;
+            };
+            match wrapper::told(&line[..length], &self.secret, &self.command) {
+                Some(Told::Runs(pid)) => {
+                    begun.with(pid);
+                    output.started().await;
+                    if line.len() > length + 1 {
+                        output.write(Stream::Stderr, &line[length + 1..]).await;
+                    }
+                    line.clear();
+                }
+                Some(Told::Refused(kind, message)) => return Pumped::Refused(kind, message),
+                // The shell itself, or the engine, has something to say.
+                None => break,
+            }
+        }
+        begun.said(&line);
+        Pumped::Ended
     }
 
     /// How it has ended.
-    async fn outcome(
-        &self,
-        id: &str,
-        force: Option<Force>,
-        runs: Option<u32>,
-        line: &[u8],
-    ) -> Result<Finished, Error> {
+    async fn outcome(&self, id: &str, force: Option<Force>, begun: &Begun) -> Result<Finished, Error> {
         match force {
             Some(Force::Deadline) => return Ok(Outcome::TimedOut.into()),
             Some(Force::Cancel) => return Ok(Outcome::Cancelled.into()),
@@ -260,11 +316,22 @@ impl Exec<'_> {
                 Ok(None) | Err(_) => return Ok(self.lost().await.into()),
             }
         };
-        if code > 128 && self.is_lost().await {
+        if code == KILLED && self.was_killed_with_its_sandbox().await {
             return Ok(Outcome::SandboxLost.into());
         }
-        if runs.is_none() {
-            let said = String::from_utf8_lossy(line).trim().to_owned();
+        if begun.pid().is_none() {
+            if self.sandbox.is_closing() || self.is_lost().await {
+                return Ok(Outcome::SandboxLost.into());
+            }
+            if self.size > SURELY_TAKEN {
+                let problem = format!(
+                    "has {} bytes in all, and the system does not take them",
+                    self.size
+                );
+                return Err(Error::invalid_argument("command", problem)
+                    .with_fix("send what is long as a file or as input of the command"));
+            }
+            let said = begun.what_was_said();
             let message =
                 format!("no command was started; the engine or the shell says: {said} (code {code})");
             let kind = match code {
@@ -282,6 +349,17 @@ impl Exec<'_> {
         let looking = self.engine.docker.inspect_exec(id);
         let exec = self.engine.call("look at a command", ANSWER, looking).await?;
         Ok(exec.exit_code.filter(|_| exec.running == Some(false)))
+    }
+
+    /// Whether the sandbox goes down with it, which an engine may tell a moment later.
+    async fn was_killed_with_its_sandbox(&self) -> bool {
+        for _ in 0..LOOKS {
+            if self.sandbox.is_closing() || self.is_lost().await {
+                return true;
+            }
+            sleep(LOOK).await;
+        }
+        false
     }
 
     async fn is_lost(&self) -> bool {
@@ -302,8 +380,8 @@ impl Exec<'_> {
     }
 
     /// Ends its process group, if it has come to have one.
-    async fn end(&self, runs: Option<u32>) {
-        if let Some(pid) = runs {
+    async fn end(&self, begun: &Begun) {
+        if let Some(pid) = begun.pid() {
             let ended = helper(self.engine, self.sandbox, END, &[&pid.to_string()], None).await;
             if let Err(error) = ended {
                 super::log(error);
@@ -311,8 +389,8 @@ impl Exec<'_> {
         }
     }
 
-    async fn signal(&self, runs: Option<u32>, number: i32) {
-        if let Some(pid) = runs {
+    async fn signal(&self, begun: &Begun, number: i32) {
+        if let Some(pid) = begun.pid() {
             let words = [pid.to_string(), number.to_string()];
             let sent = helper(self.engine, self.sandbox, SIGNAL, &[&words[0], &words[1]], None).await;
             if let Err(error) = sent {

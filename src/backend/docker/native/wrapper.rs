@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::super::sandbox::Shell;
 use herm_protocol::{
     ByteString, Error,
     exec::{Command, SetupFailure},
@@ -22,6 +23,13 @@ pub(super) struct Words {
     pub(super) env: Vec<String>,
 }
 
+impl Words {
+    /// Bytes of all of them.
+    pub(super) fn size(&self) -> usize {
+        self.argv.iter().chain(&self.env).map(|word| word.len() + 1).sum()
+    }
+}
+
 /// What a command has told before it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Told {
@@ -38,7 +46,7 @@ pub(super) enum Told {
 pub(super) fn words(
     secret: &str,
     command: &Command,
-    (shell, text_file): (&str, Option<&str>),
+    (shell, text_file): (Shell, Option<&str>),
     cwd: &ByteString,
     variables: &[Variable],
 ) -> Result<Words, Error> {
@@ -73,11 +81,26 @@ pub(super) fn words(
                 Some(file) => format!(". '{file}'").into_bytes(),
                 None => text.as_bytes().to_vec(),
             };
-            vec![shell.into(), b"-c".to_vec(), text, shell.into()]
+            vec![
+                shell.path.into(),
+                b"-c".to_vec(),
+                b"--".to_vec(),
+                text,
+                shell.name.into(),
+            ]
         }
     };
-    argv.push(words.len().to_string());
-    argv.extend(words.iter().map(|bytes| word(bytes)));
+    let plain: Result<Vec<String>, _> = words.iter().cloned().map(String::from_utf8).collect();
+    match plain {
+        Ok(plain) => {
+            argv.push("all".into());
+            argv.extend(plain);
+        }
+        Err(_) => {
+            argv.push(words.len().to_string());
+            argv.extend(words.iter().map(|bytes| word(bytes)));
+        }
+    }
     Ok(Words { argv, env })
 }
 
@@ -163,8 +186,13 @@ mod tests {
 
     use super::*;
 
+    const SH: Shell = Shell {
+        name: "sh",
+        path: "/bin/sh",
+    };
+
     fn run(command: &Command, cwd: &str, variables: &[Variable]) -> (Option<i32>, Vec<u8>, Vec<u8>) {
-        let words = words("s3cret", command, ("sh", None), &cwd.into(), variables).unwrap();
+        let words = words("s3cret", command, (SH, None), &cwd.into(), variables).unwrap();
         let env = words.env.iter().map(|variable| variable.split_once('=').unwrap());
         let output = Process::new(&words.argv[0])
             .args(&words.argv[1..])
@@ -211,6 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn many_words_take_little_time() {
+        let many: Vec<Vec<u8>> = (0..10_000).map(|number: u32| number.to_string().into()).collect();
+        let words = [b"printf".to_vec(), b"%s\n".to_vec()].into_iter().chain(many);
+        let command = Command::Argv(words.map(Into::into).collect());
+        let begun = std::time::Instant::now();
+        let (_, stdout, _) = run(&command, "/", &[]);
+        assert_eq!(stdout.iter().filter(|byte| **byte == b'\n').count(), 10_000);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5));
+    }
+
+    #[test]
     fn why_there_is_no_command_is_told_apart() {
         for (command, cwd, expected) in [
             (argv(&[b"true"]), "/no/where", SetupFailure::CwdNotFound),
@@ -233,8 +272,8 @@ mod tests {
     #[test]
     fn a_name_that_no_shell_passes_on_is_refused_only_where_it_has_to_pass_one() {
         let odd = [Variable::new("a-b", "c")];
-        assert!(words("s", &argv(&[b"true"]), ("sh", None), &"/".into(), &odd).is_ok());
+        assert!(words("s", &argv(&[b"true"]), (SH, None), &"/".into(), &odd).is_ok());
         let odd = [Variable::new("a-b", b"\xff".to_vec())];
-        assert!(words("s", &argv(&[b"true"]), ("sh", None), &"/".into(), &odd).is_err());
+        assert!(words("s", &argv(&[b"true"]), (SH, None), &"/".into(), &odd).is_err());
     }
 }
