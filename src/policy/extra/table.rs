@@ -27,12 +27,15 @@ pub(super) struct Row {
     pub(super) meaning: Meaning,
 }
 
-const fn row(long: &'static str, short: char, meaning: Meaning) -> Row {
-    Row {
-        long,
-        short: if short == ' ' { None } else { Some(short) },
-        meaning,
-    }
+/// Rows of: long name, short name (a blank is none), meaning.
+macro_rules! options {
+    ($($long:literal, $short:literal, $meaning:expr;)*) => {
+        &[$(Row {
+            long: $long,
+            short: if $short == ' ' { None } else { Some($short) },
+            meaning: $meaning,
+        }),*]
+    };
 }
 
 const TAKE_OUT: &str = "take it out";
@@ -45,288 +48,112 @@ const HEALTH: &str = "what it runs in the container at intervals would be beside
 const BLOCKS: &str = "it depends on a device of the host by its path";
 
 /// The options, by name. Names that are older than others stand as rows of their own.
-pub(super) const OPTIONS: &[Row] = &[
-    row("add-host", ' ', Value(apply::add_host)),
-    row(
-        "annotation",
-        ' ',
-        NoValue("runtimes take orders from annotations", TAKE_OUT),
-    ),
-    row("attach", 'a', NoValue(FOREGROUND, TAKE_OUT)),
-    row("blkio-weight", ' ', NoValue(BLOCKS, TAKE_OUT)),
-    row("blkio-weight-device", ' ', NoValue(BLOCKS, TAKE_OUT)),
-    row("cap-add", ' ', Value(apply::cap_add)),
-    row("cap-drop", ' ', Value(apply::cap_drop)),
-    row(
-        "cgroup-parent",
-        ' ',
-        NoValue("it moves the container out of its bounds", TAKE_OUT),
-    ),
-    row("cgroupns", ' ', Value(apply::cgroupns)),
-    row(
-        "cidfile",
-        ' ',
-        NoValue("it writes a file of this machine", TAKE_OUT),
-    ),
-    row("cpu-count", ' ', NoValue("it is for Windows", "use --cpus")),
-    row("cpu-percent", ' ', NoValue("it is for Windows", "use --cpus")),
-    row(
-        "cpu-period",
-        ' ',
-        NoValue("it contradicts the bound of processors", "use --cpus"),
-    ),
-    row(
-        "cpu-quota",
-        ' ',
-        NoValue("it contradicts the bound of processors", "use --cpus"),
-    ),
-    row(
-        "cpu-rt-period",
-        ' ',
-        NoValue("it can take the host's processors away", TAKE_OUT),
-    ),
-    row(
-        "cpu-rt-runtime",
-        ' ',
-        NoValue("it can take the host's processors away", TAKE_OUT),
-    ),
-    row("cpu-shares", 'c', Value(apply::cpu_shares)),
-    row("cpus", ' ', Value(apply::cpus)),
-    row("cpuset-cpus", ' ', Value(apply::cpuset_cpus)),
-    row("cpuset-mems", ' ', Value(apply::cpuset_mems)),
-    row("detach", 'd', NoFlag(FOREGROUND, TAKE_OUT)),
-    row("detach-keys", ' ', NoValue(FOREGROUND, TAKE_OUT)),
-    row(
-        "device",
-        ' ',
-        NoValue(
-            "it gives the container a device of the host",
-            "use --gpus for graphics processors",
-        ),
-    ),
-    row(
-        "device-cgroup-rule",
-        ' ',
-        NoValue("it gives the container devices of the host", TAKE_OUT),
-    ),
-    row("device-read-bps", ' ', NoValue(BLOCKS, TAKE_OUT)),
-    row("device-read-iops", ' ', NoValue(BLOCKS, TAKE_OUT)),
-    row("device-write-bps", ' ', NoValue(BLOCKS, TAKE_OUT)),
-    row("device-write-iops", ' ', NoValue(BLOCKS, TAKE_OUT)),
-    row(
-        "disable-content-trust",
-        ' ',
-        NoFlag("it takes the check of the image away", TAKE_OUT),
-    ),
-    row("dns", ' ', Value(apply::dns)),
-    row("dns-opt", ' ', Value(apply::dns_option)),
-    row("dns-option", ' ', Value(apply::dns_option)),
-    row("dns-search", ' ', Value(apply::dns_search)),
-    row("domainname", ' ', Value(apply::domainname)),
-    row(
-        "entrypoint",
-        ' ',
-        NoValue(
-            OF_HERM,
-            "put what it sets up into the image, or run it as a command",
-        ),
-    ),
-    row("env", 'e', Value(apply::env)),
-    row(
-        "env-file",
-        ' ',
-        NoValue(
-            "it brings unnamed variables in from a file",
-            "name them in terminal.docker_env, or secret ones in terminal.docker_forward_env",
-        ),
-    ),
-    row(
-        "expose",
-        ' ',
-        NoValue("nothing reaches a port of the container", TAKE_OUT),
-    ),
-    row("gpus", ' ', Value(apply::gpus)),
-    row("group-add", ' ', Value(apply::group_add)),
-    row("health-cmd", ' ', NoValue(HEALTH, TAKE_OUT)),
-    row("health-interval", ' ', NoValue(HEALTH, TAKE_OUT)),
-    row("health-retries", ' ', NoValue(HEALTH, TAKE_OUT)),
-    row("health-start-interval", ' ', NoValue(HEALTH, TAKE_OUT)),
-    row("health-start-period", ' ', NoValue(HEALTH, TAKE_OUT)),
-    row("health-timeout", ' ', NoValue(HEALTH, TAKE_OUT)),
-    row(
-        "help",
-        ' ',
-        NoFlag("nothing is run with it", "see docker run --help in a terminal"),
-    ),
-    row("hostname", 'h', Value(apply::hostname)),
-    row("init", ' ', Flag(apply::init)),
-    row("interactive", 'i', NoFlag(FOREGROUND, TAKE_OUT)),
-    row("io-maxbandwidth", ' ', NoValue("it is for Windows", TAKE_OUT)),
-    row("io-maxiops", ' ', NoValue("it is for Windows", TAKE_OUT)),
-    row(
-        "ip",
-        ' ',
-        NoValue("two containers could not have the same address", TAKE_OUT),
-    ),
-    row(
-        "ip6",
-        ' ',
-        NoValue("two containers could not have the same address", TAKE_OUT),
-    ),
-    row("ipc", ' ', Value(apply::ipc)),
-    row("isolation", ' ', NoValue("it is for Windows", TAKE_OUT)),
-    row(
-        "kernel-memory",
-        ' ',
-        NoValue("kernels do not have this bound any more", "use --memory"),
-    ),
-    row("label", 'l', Value(apply::label)),
-    row(
-        "label-file",
-        ' ',
-        NoValue("it brings unnamed labels in from a file", "use --label"),
-    ),
-    row(
-        "link",
-        ' ',
-        NoValue(
-            "it reaches into another container",
-            "give both the same network: --network NAME",
-        ),
-    ),
-    row(
-        "link-local-ip",
-        ' ',
-        NoValue("two containers could not have the same address", TAKE_OUT),
-    ),
-    row(
-        "log-driver",
-        ' ',
-        NoValue(
-            "output of commands does not go through the engine's log",
-            TAKE_OUT,
-        ),
-    ),
-    row(
-        "log-opt",
-        ' ',
-        NoValue(
-            "output of commands does not go through the engine's log",
-            TAKE_OUT,
-        ),
-    ),
-    row(
-        "mac-address",
-        ' ',
-        NoValue("two containers could not have the same address", TAKE_OUT),
-    ),
-    row("memory", 'm', Value(apply::memory)),
-    row("memory-reservation", ' ', Value(apply::memory_reservation)),
-    row("memory-swap", ' ', Value(apply::memory_swap)),
-    row(
-        "memory-swappiness",
-        ' ',
-        NoValue("a container of herm does not swap", TAKE_OUT),
-    ),
-    row("mount", ' ', Value(apply::mount)),
-    row("name", ' ', NoValue(OF_HERM, "use a key: herm exec --key NAME")),
-    row("net", ' ', Value(apply::network)),
-    row(
-        "net-alias",
-        ' ',
-        NoValue("containers of herm are not looked up by others", TAKE_OUT),
-    ),
-    row("network", ' ', Value(apply::network)),
-    row(
-        "network-alias",
-        ' ',
-        NoValue("containers of herm are not looked up by others", TAKE_OUT),
-    ),
-    row("no-healthcheck", ' ', Flag(apply::no_healthcheck)),
-    row("oom-kill-disable", ' ', NoFlag(BOUNDS, TAKE_OUT)),
-    row(
-        "oom-score-adj",
-        ' ',
-        NoValue(
-            "it can have the host's own programs end in place of the container",
-            TAKE_OUT,
-        ),
-    ),
-    row("pid", ' ', NoValue(NAMESPACE, TAKE_OUT)),
-    row("pids-limit", ' ', Value(apply::pids_limit)),
-    row("platform", ' ', Value(apply::platform)),
-    row(
-        "privileged",
-        ' ',
-        NoFlag(
-            "it gives the container all that root of the host can do",
-            "name what is needed: --gpus, or a mount in terminal.docker_volumes",
-        ),
-    ),
-    row(
-        "publish",
-        'p',
-        NoValue(
-            "it opens a port of the host",
-            "run a client as a command in the same container",
-        ),
-    ),
-    row(
-        "publish-all",
-        'P',
-        NoFlag(
-            "it opens ports of the host",
-            "run a client as a command in the same container",
-        ),
-    ),
-    row(
-        "pull",
-        ' ',
-        NoValue(OF_HERM, "pull the image yourself: docker pull IMAGE"),
-    ),
-    row("quiet", 'q', NoFlag(FOREGROUND, TAKE_OUT)),
-    row("read-only", ' ', Flag(apply::read_only)),
-    row("restart", ' ', NoValue(OF_HERM, TAKE_OUT)),
-    row(
-        "rm",
-        ' ',
-        NoFlag(OF_HERM, "set terminal.docker_persist_across_processes to false"),
-    ),
-    row("runtime", ' ', Value(apply::runtime)),
-    row("security-opt", ' ', Value(apply::security_opt)),
-    row("shm-size", ' ', Value(apply::shm_size)),
-    row("sig-proxy", ' ', NoFlag(FOREGROUND, TAKE_OUT)),
-    row("stop-signal", ' ', NoValue(OF_HERM, TAKE_OUT)),
-    row("stop-timeout", ' ', NoValue(OF_HERM, TAKE_OUT)),
-    row("storage-opt", ' ', Value(apply::storage_opt)),
-    row("sysctl", ' ', Value(apply::sysctl)),
-    row("tmpfs", ' ', Value(apply::tmpfs)),
-    row("tty", 't', NoFlag(FOREGROUND, TAKE_OUT)),
-    row("ulimit", ' ', Value(apply::ulimit)),
-    row(
-        "use-api-socket",
-        ' ',
-        NoFlag(
-            "it gives the container the engine, and with it all of the host",
-            TAKE_OUT,
-        ),
-    ),
-    row("user", 'u', Value(apply::user)),
-    row("userns", ' ', NoValue(NAMESPACE, TAKE_OUT)),
-    row("uts", ' ', NoValue(NAMESPACE, TAKE_OUT)),
-    row("volume", 'v', Value(apply::volume)),
-    row(
-        "volume-driver",
-        ' ',
-        NoValue(
-            "it changes what every named volume is",
-            "say it of one: --mount type=volume,source=NAME,target=/path,volume-driver=DRIVER",
-        ),
-    ),
-    row(
-        "volumes-from",
-        ' ',
-        NoValue(OF_THE_HOST, "name what is needed in terminal.docker_volumes"),
-    ),
-    row("workdir", 'w', Value(apply::workdir)),
-];
+pub(super) const OPTIONS: &[Row] = options! {
+    "add-host", ' ', Value(apply::add_host);
+    "annotation", ' ', NoValue("runtimes take orders from annotations", TAKE_OUT);
+    "attach", 'a', NoValue(FOREGROUND, TAKE_OUT);
+    "blkio-weight", ' ', NoValue(BLOCKS, TAKE_OUT);
+    "blkio-weight-device", ' ', NoValue(BLOCKS, TAKE_OUT);
+    "cap-add", ' ', Value(apply::cap_add);
+    "cap-drop", ' ', Value(apply::cap_drop);
+    "cgroup-parent", ' ', NoValue("it moves the container out of its bounds", TAKE_OUT);
+    "cgroupns", ' ', Value(apply::cgroupns);
+    "cidfile", ' ', NoValue("it writes a file of this machine", TAKE_OUT);
+    "cpu-count", ' ', NoValue("it is for Windows", "use --cpus");
+    "cpu-percent", ' ', NoValue("it is for Windows", "use --cpus");
+    "cpu-period", ' ', NoValue("it contradicts the bound of processors", "use --cpus");
+    "cpu-quota", ' ', NoValue("it contradicts the bound of processors", "use --cpus");
+    "cpu-rt-period", ' ', NoValue("it can take the host's processors away", TAKE_OUT);
+    "cpu-rt-runtime", ' ', NoValue("it can take the host's processors away", TAKE_OUT);
+    "cpu-shares", 'c', Value(apply::cpu_shares);
+    "cpus", ' ', Value(apply::cpus);
+    "cpuset-cpus", ' ', Value(apply::cpuset_cpus);
+    "cpuset-mems", ' ', Value(apply::cpuset_mems);
+    "detach", 'd', NoFlag(FOREGROUND, TAKE_OUT);
+    "detach-keys", ' ', NoValue(FOREGROUND, TAKE_OUT);
+    "device", ' ', NoValue("it gives the container a device of the host", "use --gpus for graphics processors");
+    "device-cgroup-rule", ' ', NoValue("it gives the container devices of the host", TAKE_OUT);
+    "device-read-bps", ' ', NoValue(BLOCKS, TAKE_OUT);
+    "device-read-iops", ' ', NoValue(BLOCKS, TAKE_OUT);
+    "device-write-bps", ' ', NoValue(BLOCKS, TAKE_OUT);
+    "device-write-iops", ' ', NoValue(BLOCKS, TAKE_OUT);
+    "disable-content-trust", ' ', NoFlag("it takes the check of the image away", TAKE_OUT);
+    "dns", ' ', Value(apply::dns);
+    "dns-opt", ' ', Value(apply::dns_option);
+    "dns-option", ' ', Value(apply::dns_option);
+    "dns-search", ' ', Value(apply::dns_search);
+    "domainname", ' ', Value(apply::domainname);
+    "entrypoint", ' ', NoValue(OF_HERM, "put what it sets up into the image, or run it as a command");
+    "env", 'e', Value(apply::env);
+    "env-file", ' ', NoValue("it brings unnamed variables in from a file", "name them in terminal.docker_env, or secret ones in terminal.docker_forward_env");
+    "expose", ' ', NoValue("nothing reaches a port of the container", TAKE_OUT);
+    "gpus", ' ', Value(apply::gpus);
+    "group-add", ' ', Value(apply::group_add);
+    "health-cmd", ' ', NoValue(HEALTH, TAKE_OUT);
+    "health-interval", ' ', NoValue(HEALTH, TAKE_OUT);
+    "health-retries", ' ', NoValue(HEALTH, TAKE_OUT);
+    "health-start-interval", ' ', NoValue(HEALTH, TAKE_OUT);
+    "health-start-period", ' ', NoValue(HEALTH, TAKE_OUT);
+    "health-timeout", ' ', NoValue(HEALTH, TAKE_OUT);
+    "help", ' ', NoFlag("nothing is run with it", "see docker run --help in a terminal");
+    "hostname", 'h', Value(apply::hostname);
+    "init", ' ', Flag(apply::init);
+    "interactive", 'i', NoFlag(FOREGROUND, TAKE_OUT);
+    "io-maxbandwidth", ' ', NoValue("it is for Windows", TAKE_OUT);
+    "io-maxiops", ' ', NoValue("it is for Windows", TAKE_OUT);
+    "ip", ' ', NoValue("two containers could not have the same address", TAKE_OUT);
+    "ip6", ' ', NoValue("two containers could not have the same address", TAKE_OUT);
+    "ipc", ' ', Value(apply::ipc);
+    "isolation", ' ', NoValue("it is for Windows", TAKE_OUT);
+    "kernel-memory", ' ', NoValue("kernels do not have this bound any more", "use --memory");
+    "label", 'l', Value(apply::label);
+    "label-file", ' ', NoValue("it brings unnamed labels in from a file", "use --label");
+    "link", ' ', NoValue("it reaches into another container", "give both the same network: --network NAME");
+    "link-local-ip", ' ', NoValue("two containers could not have the same address", TAKE_OUT);
+    "log-driver", ' ', NoValue("output of commands does not go through the engine's log", TAKE_OUT);
+    "log-opt", ' ', NoValue("output of commands does not go through the engine's log", TAKE_OUT);
+    "mac-address", ' ', NoValue("two containers could not have the same address", TAKE_OUT);
+    "memory", 'm', Value(apply::memory);
+    "memory-reservation", ' ', Value(apply::memory_reservation);
+    "memory-swap", ' ', Value(apply::memory_swap);
+    "memory-swappiness", ' ', NoValue("a container of herm does not swap", TAKE_OUT);
+    "mount", ' ', Value(apply::mount);
+    "name", ' ', NoValue(OF_HERM, "use a key: herm exec --key NAME");
+    "net", ' ', Value(apply::network);
+    "net-alias", ' ', NoValue("containers of herm are not looked up by others", TAKE_OUT);
+    "network", ' ', Value(apply::network);
+    "network-alias", ' ', NoValue("containers of herm are not looked up by others", TAKE_OUT);
+    "no-healthcheck", ' ', Flag(apply::no_healthcheck);
+    "oom-kill-disable", ' ', NoFlag(BOUNDS, TAKE_OUT);
+    "oom-score-adj", ' ', NoValue("it can have the host's own programs end in place of the container", TAKE_OUT);
+    "pid", ' ', NoValue(NAMESPACE, TAKE_OUT);
+    "pids-limit", ' ', Value(apply::pids_limit);
+    "platform", ' ', Value(apply::platform);
+    "privileged", ' ', NoFlag("it gives the container all that root of the host can do", "name what is needed: --gpus, or a mount in terminal.docker_volumes");
+    "publish", 'p', NoValue("it opens a port of the host", "run a client as a command in the same container");
+    "publish-all", 'P', NoFlag("it opens ports of the host", "run a client as a command in the same container");
+    "pull", ' ', NoValue(OF_HERM, "pull the image yourself: docker pull IMAGE");
+    "quiet", 'q', NoFlag(FOREGROUND, TAKE_OUT);
+    "read-only", ' ', Flag(apply::read_only);
+    "restart", ' ', NoValue(OF_HERM, TAKE_OUT);
+    "rm", ' ', NoFlag(OF_HERM, "set terminal.docker_persist_across_processes to false");
+    "runtime", ' ', Value(apply::runtime);
+    "security-opt", ' ', Value(apply::security_opt);
+    "shm-size", ' ', Value(apply::shm_size);
+    "sig-proxy", ' ', NoFlag(FOREGROUND, TAKE_OUT);
+    "stop-signal", ' ', NoValue(OF_HERM, TAKE_OUT);
+    "stop-timeout", ' ', NoValue(OF_HERM, TAKE_OUT);
+    "storage-opt", ' ', Value(apply::storage_opt);
+    "sysctl", ' ', Value(apply::sysctl);
+    "tmpfs", ' ', Value(apply::tmpfs);
+    "tty", 't', NoFlag(FOREGROUND, TAKE_OUT);
+    "ulimit", ' ', Value(apply::ulimit);
+    "use-api-socket", ' ', NoFlag("it gives the container the engine, and with it all of the host", TAKE_OUT);
+    "user", 'u', Value(apply::user);
+    "userns", ' ', NoValue(NAMESPACE, TAKE_OUT);
+    "uts", ' ', NoValue(NAMESPACE, TAKE_OUT);
+    "volume", 'v', Value(apply::volume);
+    "volume-driver", ' ', NoValue("it changes what every named volume is", "say it of one: --mount type=volume,source=NAME,target=/path,volume-driver=DRIVER");
+    "volumes-from", ' ', NoValue(OF_THE_HOST, "name what is needed in terminal.docker_volumes");
+    "workdir", 'w', Value(apply::workdir);
+};
