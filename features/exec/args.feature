@@ -9,7 +9,7 @@ Feature: ARGS: long texts and lists of arguments arrive whole
     Then the digest is that of all that was printed
     And the outcome is exited with code 0
 
-  @id:ARGS-002 @must @since:0.1 @profile:core @mutant:text-as-one-argument
+  @id:ARGS-002 @must @since:0.1 @profile:core @mutant:text-as-one-argument @mutant:forgets-the-end-of-an-argument
   Scenario Outline: A text longer than an argument may be runs whole
     Text that held a file failed with "argument list too long" (https://github.com/langchain-ai/deepagents/pull/2117).
     Given an open sandbox
@@ -19,6 +19,7 @@ Feature: ARGS: long texts and lists of arguments arrive whole
 
     Examples:
       | size |
+      | 128  |
       | 129  |
       | 3072 |
 

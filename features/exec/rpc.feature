@@ -184,3 +184,11 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Examples:
       | how                                    | told                         |
       | from a worker that it has left behind  | told that nobody can be asked |
+
+  @id:RPC-019 @must @since:0.1 @profile:core @needs:rpc @mutant:keeps-the-words-of-tools-to-itself
+  Scenario: What a tool says of its failure reaches the code that called
+    A transport that hands a fault over without its message leaves a script nothing to go by (https://www.jsonrpc.org/specification#error_object).
+    Given an open sandbox
+    When a command calls a tool that fails, and looks for its words among the errors
+    Then standard output is exactly "1\n"
+    And the tool was called once

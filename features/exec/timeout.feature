@@ -107,12 +107,17 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     And the beat has stopped
     And the sandbox still runs commands
 
-  @id:TIMEOUT-012 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-whole-seconds @mutant:deadlines-rounded-up
-  Scenario: A deadline that is no whole number of seconds is kept
+  @id:TIMEOUT-012 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-whole-seconds @mutant:deadlines-rounded-up @mutant:short-deadlines-are-none
+  Scenario Outline: A deadline that is no whole number of seconds is kept
     What one layer took for seconds was milliseconds to the next, and every command ended at once (https://github.com/OpenHands/OpenHands/issues/9147).
     Given an open sandbox
-    When a command keeps a beat with a deadline of 1900 milliseconds, and then one of 2100
+    When a command keeps a beat with a deadline of <few> milliseconds, and then one of <more>
     Then the outcome is timed out, each at its own deadline
+
+    Examples:
+      | few  | more |
+      | 1900 | 2100 |
+      | 1    | 201  |
 
   @id:TIMEOUT-013 @must @since:0.1 @profile:core @needs:timeout,streams_apart,streams=apart @mutant:deadline-loses-errors @mutant:deadline-loses-output
   Scenario: What was written as an error before the deadline is kept, too
@@ -235,3 +240,11 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When a command with a deadline of 1 seconds runs for a moment
     And a command is silent for 3 seconds before it ends
     Then the outcome is exited with code 0
+
+  @id:TIMEOUT-025 @must @since:0.1 @profile:core @needs:timeout,stdin @mutant:deadlines-wait-for-input-to-be-read
+  Scenario: A command that does not read its input is ended at its deadline
+    A deadline was only looked at when all of the input had been written, so that it never came where nobody read (https://github.com/python/cpython/pull/142058).
+    Given an open sandbox
+    When a command does not read its input and keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped

@@ -61,7 +61,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When 8 callers open one key at once
     Then all callers share one sandbox
 
-  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:finds-keys-by-their-beginning @mutant:keys-in-small-letters @mutant:trims-keys @mutant:keys-with-short-names @mutant:keys-in-composed-letters
+  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:finds-keys-by-their-beginning @mutant:keys-in-small-letters @mutant:trims-keys @mutant:keys-with-short-names @mutant:keys-in-composed-letters @mutant:decodes-keys @mutant:keys-are-paths
   Scenario Outline: A key that hardly differs finds another sandbox
     Two homes of the same name matched each other's container and shared what was in it (https://github.com/NousResearch/hermes-agent/pull/79832).
     Given a sandbox under <a key>
@@ -75,6 +75,10 @@ Feature: ATTACH: the same key finds the same sandbox
       | a key                | the case of a letter     |
       | a key                | a blank behind it        |
       | a key                | the lack of its last sign |
+      | a key                | a blank before it        |
+      | a key                | a line end behind it     |
+      | a key                | the code of a sign       |
+      | a key                | a way there and back     |
       | a long key           | its last sign            |
       | a key with an accent | how an accent is written |
 
@@ -223,3 +227,21 @@ Feature: ATTACH: the same key finds the same sandbox
     And a job keeps a beat
     And an unknown job is killed by the id of one that was stopped
     Then the beat goes on
+
+  @id:ATTACH-025 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:takes-tidy-keys-only @mutant:looks-for-keys-by-patterns
+  Scenario Outline: Whatever is in a key, it finds its sandbox again
+    A name that was cleaned up for what it had to fit found another one's container (https://github.com/NousResearch/hermes-agent/pull/79832), or none at all.
+    Given a sandbox under <a key>
+    When the key is opened again after its caller has gone
+    Then it is the same sandbox, found again
+    And the sandbox still runs commands
+
+    Examples:
+      | a key                           |
+      | a key with slashes              |
+      | a key with blanks and quotes    |
+      | a key with two lines            |
+      | a key that begins with dashes   |
+      | a key with signs of patterns    |
+      | a key with letters beyond ASCII |
+      | a key of 250 signs              |

@@ -124,3 +124,18 @@ Feature: CLOSE: what is closed is gone
     And a command that prints 10000 bytes to a caller that takes nothing
     When the sandbox is destroyed
     Then closing it again tells that nothing was there
+
+  @id:CLOSE-015 @must @since:0.1 @profile:core @fresh @mutant:gives-sandbox-ids-again
+  Scenario: The id of a sandbox that was destroyed is that of no other
+    Threads got each other's results (https://github.com/NousResearch/hermes-agent/issues/17770); so does whoever holds an id that was given again.
+    Given two open sandboxes
+    When the first sandbox is destroyed
+    And a sandbox is opened and a command is run at once
+    Then both are new, with different ids
+
+  @id:CLOSE-016 @must @since:0.1 @profile:core @fresh @mutant:complains-about-closing-twice-at-once
+  Scenario: Whoever closes a sandbox at the same time as others is told that it is gone
+    Removal must be safe to repeat, or a cleaner stops at its first race (https://github.com/kubernetes-sigs/cri-tools).
+    Given an open sandbox
+    When the sandbox, for four callers at once, is destroyed
+    Then closing it again tells that nothing was there

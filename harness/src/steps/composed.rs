@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{
     contract::{cap, error, event, proto},
     exec::{
-        args, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, out, race, shell, stdin,
-        stream, timeout, user,
+        args, busy, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, out, race, shell,
+        stdin, stream, timeout, user,
     },
     files::{file, tree},
     general,
@@ -30,6 +30,7 @@ pub(super) fn register(steps: &mut StepList) {
                 }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
+                    "keeps a beat and does not read its input" => busy::leave_unread(scene).await,
                     "waits for its input" => stdin::wait_for_input(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
                     "has left files of every kind" => kept_files::leave(scene).await,
@@ -123,6 +124,7 @@ async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
         "more memory than there is" => exit::exhaust_memory(scene).await,
         "a helper of its shell for its output" => stream::use_helper(scene).await,
         "variables that look like lines of a file" => like_lines::give_command(scene).await,
+        "a thousand variables of its own" => env::use_many(scene).await,
         "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
         "a program that is on its own search path" => lookup::use_own_path(scene).await,
         other => Err(unknown(other, "used by a command")),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use herm_protocol::{
     client::{CallError, Fault},
-    exec::{CancelParams, Outcome, SignalParams},
+    exec::{CancelParams, Outcome, SignalParams, StdinParams},
     method,
 };
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
     steps::{
-        composed::unknown,
+        composed::{number_in, unknown},
         general::{answer_in_words, new_mark},
     },
 };
@@ -121,6 +121,10 @@ pub(crate) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     let patience = scene.patience();
     let mut params = scene.command("true").await?;
     match command {
+        "runs" => match scene.running.last() {
+            Some(exec) => exec.record().exec.clone_into(&mut params.exec),
+            None => return Err(Failure::suite("no command runs")),
+        },
         "never was" => {}
         "has ended" => {
             scene.run(&params).await?;
@@ -131,6 +135,19 @@ pub(crate) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     let exec = std::mem::take(&mut params.exec);
     let client = scene.client().await?;
     let answer = match verb {
+        verb if let Some(signal) = number_in(verb, "send signal ", " to") => {
+            let params = SignalParams { exec, signal };
+            client.call::<method::Signal>(&params, patience).await
+        }
+        "feed" => {
+            let params = StdinParams {
+                exec,
+                data: "late\n".into(),
+                eof: false,
+            };
+            let fed = client.call::<method::WriteStdin>(&params, patience).await;
+            return scene.answer(fed).map(|_| ());
+        }
         "cancel" => {
             let params = CancelParams { exec };
             client.call::<method::Cancel>(&params, patience).await

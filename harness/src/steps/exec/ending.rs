@@ -13,7 +13,7 @@ use crate::{
 const WANTED: Capture = Capture {
     head: 600,
     tail: 400,
-    digest: false,
+    digest: true,
 };
 
 /// Milliseconds of a deadline that is meant to pass, long after everything was written.

@@ -1,7 +1,7 @@
 //! Steps of the chapters about running commands.
 
 pub(super) mod args;
-mod busy;
+pub(super) mod busy;
 pub(super) mod cancel;
 pub(super) mod cwd;
 pub(super) mod enc;

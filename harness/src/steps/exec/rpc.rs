@@ -10,7 +10,7 @@ use herm_protocol::{
 use crate::{
     scene::{
         Failure, Scene, shell,
-        tools::{FAIL, MEET, NEVER, REPEAT, TALK, TURN, TURN_LATE, TURN_SLOWLY, Toolbox},
+        tools::{FAIL, FAILS, MEET, NEVER, REPEAT, TALK, TURN, TURN_LATE, TURN_SLOWLY, Toolbox},
     },
     step::{StepList, StepResult},
     steps::{
@@ -107,6 +107,10 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
         "a tool whose name begins as an allowed one's" => run(scene, rpc, nothing(LIKE[0])).await,
         "a tool whose name is an allowed one's in capital letters" => run(scene, rpc, nothing(LIKE[1])).await,
         "a tool that fails" => run(scene, rpc, nothing(FAIL)).await,
+        "a tool that fails, and looks for its words among the errors" => {
+            let text = format!("{} 2>&1 >/dev/null | grep -c '{FAILS}'", nothing(FAIL));
+            run(scene, rpc, text).await
+        }
         "a tool that was not allowed" => run(scene, rpc, nothing(FORBIDDEN)).await,
         "a tool three times, and may twice" => {
             let text = format!("for i in 1 2 3; do {}; echo $?; done", nothing(TURN));

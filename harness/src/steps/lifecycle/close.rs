@@ -5,7 +5,8 @@ use std::{path::Path, time::Duration};
 use herm_protocol::{
     ErrorKind,
     exec::{Command, Outcome},
-    sandbox::SandboxSpec,
+    method,
+    sandbox::{CloseHow, CloseParams, SandboxSpec},
 };
 
 use super::open::file_in_first;
@@ -30,6 +31,7 @@ pub(super) fn register(steps: &mut StepList) {
                         .first()
                         .map(|sandbox| sandbox.id.clone())
                         .unwrap_or_default(),
+                    "the sandbox, for four callers at once," => return destroy_together(scene, 4).await,
                     "a sandbox that never existed" => scene.token(),
                     "another sandbox that was opened in that directory" => {
                         return destroy_one_in(scene).await;
@@ -156,6 +158,38 @@ async fn destroy(scene: &mut Scene, id: String) -> StepResult {
     }
     scene.notes.name = Some(id);
     Ok(())
+}
+
+/// Asks so many times at once for the sandbox to be destroyed: each is answered without an error, and one has found it there.
+async fn destroy_together(scene: &mut Scene, times: usize) -> StepResult {
+    let id = scene.sandbox().await?.id;
+    scene.notes.places = scene.places_of(&id).await?;
+    let params = CloseParams {
+        sandbox: id.clone(),
+        how: CloseHow::Destroy,
+    };
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let asked = (0..times).map(|_| client.call::<method::Close>(&params, patience));
+    let mut found = 0;
+    for answer in futures::future::join_all(asked).await {
+        match scene.answer(answer)? {
+            Some(closed) => found += usize::from(closed.existed),
+            None => {
+                let expected = "each to be told that the sandbox is gone";
+                return Err(Failure::failed(expected, scene.refusal()?.to_string()));
+            }
+        }
+    }
+    scene.own.retain(|sandbox| sandbox.id != id);
+    scene.notes.name = Some(id);
+    if found > 0 {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "one of them to have found the sandbox",
+        "`existed: false` for each",
+    ))
 }
 
 async fn runs_nothing(scene: &mut Scene) -> StepResult {

@@ -142,6 +142,7 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         }
         "gives each stream its own bytes" => output::apart(scene).await,
         "gives its output from every cursor" => output::read_from_every_cursor(scene).await,
+        "gives no more than it is asked for" => output::no_more_than_asked(scene).await,
         "gives nothing from beyond its end" => output::nothing_beyond_the_end(scene).await,
         "gives all that it has printed, piece by piece, and again" => output::whole_twice(scene).await,
         "has written just that" => {
@@ -152,7 +153,8 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         "goes on whenever it is read, and loses nothing" => output::flows(scene).await,
         "is told to wait for a reader, and that only while it does" => full::told(scene).await,
         "keeps the end of its output, and tells a gap before it" => full::keeps_the_end(scene).await,
-        "is waited for no longer than was asked" => waits_as_asked(scene).await,
+        "is waited for no longer than was asked" => waits_as_asked(scene, A_WHILE).await,
+        "is told to run without any waiting" => waits_as_asked(scene, Duration::ZERO).await,
         "is not known any more" => forgotten(scene).await,
         other => Err(Failure::suite(format!(
             "{other:?} is nothing to be seen of a job"
@@ -305,19 +307,19 @@ async fn told_to_run(scene: &mut Scene) -> StepResult {
 }
 
 /// A wait that is bounded is answered when its time is over, and not before.
-async fn waits_as_asked(scene: &mut Scene) -> StepResult {
+async fn waits_as_asked(scene: &mut Scene, asked: Duration) -> StepResult {
     let began = Instant::now();
-    let waited = wait_for(scene, A_WHILE).await??.outcome;
+    let waited = wait_for(scene, asked).await??.outcome;
     let took = began.elapsed();
-    let latest = A_WHILE + scene.scaled(AT_ONCE);
-    if waited.is_none() && took >= A_WHILE && took <= latest {
+    let latest = asked + scene.scaled(AT_ONCE);
+    if waited.is_none() && took >= asked && took <= latest {
         return Ok(());
     }
     let outcome = waited.map_or_else(|| "that it runs".to_owned(), |outcome| outcome.to_string());
     Err(Failure::failed(
         format!(
             "to be told that the job runs, after {} to {} ms",
-            A_WHILE.as_millis(),
+            asked.as_millis(),
             latest.as_millis()
         ),
         format!("{outcome}, after {} ms", took.as_millis()),
