@@ -243,3 +243,27 @@ Feature: CANCEL: what its caller does not want any more ends, and nothing else
     When the command is cancelled
     Then the outcome is cancelled
     And the beat has stopped
+
+  @id:CANCEL-021 @must @since:0.1 @profile:core @needs:cancel @mutant:cancels-only-texts @mutant:long-texts-cannot-be-cancelled
+  Scenario Outline: Whatever a command is, it can be cancelled
+    An interrupt ended the call while the command ran on (https://github.com/NousResearch/hermes-agent/issues/65298); what is started in another way is ended in another way.
+    Given an open sandbox
+    And a command that keeps a beat, as <what it is>
+    When the command is cancelled
+    Then the outcome is cancelled
+    And the beat has stopped
+
+    Examples:
+      | what it is  |
+      | a long text |
+    @needs:argv
+    Examples:
+      | what it is  |
+      | a program   |
+
+  @id:CANCEL-022 @must @since:0.1 @profile:core @needs:signal,argv @mutant:signals-only-texts
+  Scenario: A program that no shell starts is sent the very signal that was asked for, too
+    What was sent to the client of a command did not reach the command behind it (https://github.com/docker/cli/issues/5309).
+    Given an open sandbox
+    When a program that exits with code 4 on signal 12 is sent that signal
+    Then the outcome is exited with code 4

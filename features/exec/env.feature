@@ -42,12 +42,17 @@ Feature: ENV: a command sees the variables it was given, and no secrets
       | HERM_CANARY_TOKEN     |
       | HARMLESS_LOOKING_NAME |
 
-  @id:ENV-004 @must @since:0.1 @profile:core @fresh @needs:env @mutant:sandbox-variables-win
-  Scenario: A variable of a command wins over one of the sandbox
+  @id:ENV-004 @must @since:0.1 @profile:core @fresh @needs:env @mutant:sandbox-variables-win @mutant:empty-values-are-none
+  Scenario Outline: A variable of a command wins over one of the sandbox
     Which value counted depended on who had made the sandbox first (https://github.com/NousResearch/hermes-agent/issues/100444).
     Given a sandbox opened with the variable "PROBE_WHO" set to "sandbox"
-    When a command with the variable "PROBE_WHO" set to "command" prints it
-    Then standard output is exactly "command"
+    When a command with the variable "PROBE_WHO" set to "<value>" prints it between two signs
+    Then standard output is exactly "[<value>]"
+
+    Examples:
+      | value   |
+      | command |
+      |         |
 
   @id:ENV-005 @must @since:0.1 @profile:core @mutant:without-a-path
   Scenario: The usual programs are found

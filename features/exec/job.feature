@@ -335,3 +335,26 @@ Feature: JOB: work that outlives its command
     When a job prints three lines and exits with a code
     And the job is over
     Then the job gives no more than it is asked for
+
+  @id:JOB-036 @must @since:0.1 @profile:jobs @needs:jobs,sessions @mutant:jobs-begin-without-their-session @mutant:jobs-leave-their-state
+  Scenario: A job of a session begins with what it carries, and leaves it as it was
+    Two jobs shared one environment, and the second ran in the first one's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
+    Given an open sandbox
+    And a session that carries something
+    When a job of the session looks around and changes everything
+    Then the job has written just that
+    And the session has what it carries
+
+  @id:JOB-037 @must @since:0.1 @profile:jobs @needs:jobs @mutant:the-last-byte-is-the-end
+  Scenario: Where a job that runs has written nothing more yet, its output has no end
+    A reader that is told of an end reads no more, and the rest of the log was never seen (https://github.com/e2b-dev/E2B/issues/1074).
+    Given an open sandbox
+    When a job tells its number and waits
+    Then the job has more to come
+
+  @id:JOB-038 @must @since:0.1 @profile:jobs @needs:jobs @mutant:lists-jobs-without-their-commands @mutant:jobs-do-not-grow-older
+  Scenario: A job is listed with what it was started with, and for how long it has been there
+    Whoever looks for what still runs knows it by its command (https://github.com/NousResearch/hermes-agent/issues/31980).
+    Given an open sandbox
+    When a job tells its number and waits
+    Then the job is listed with its command, and grows older

@@ -184,3 +184,21 @@ Feature: OUT: however much is printed, the caller gets what it asked for
     When a command floods each of its streams with 0 MiB
     Then the outcome is exited with code 0
     And it is told exactly, with the digest of each stream
+
+  @id:OUT-017 @must @since:0.1 @profile:core @mutant:bounds-only-for-texts @mutant:no-bounds-in-sessions
+  Scenario Outline: Whatever a command is, its caller gets both ends of the output that it wanted
+    What has a way of its own to be run has its own way to be read, and what one cuts the other does not (https://github.com/NousResearch/hermes-agent/issues/86401).
+    Given an open sandbox
+    When a command writes 5003 bytes to a caller that wants both ends, and exits with code 3, as <what it is>
+    Then the outcome is exited with code 3
+    And it is sent as far as it was wanted, and the rest is told as a gap
+    And the digest is that of all that was printed
+
+    @needs:argv
+    Examples:
+      | what it is             |
+      | a program              |
+    @needs:sessions
+    Examples:
+      | what it is             |
+      | a command of a session |

@@ -356,3 +356,25 @@ Feature: SESSION: what a shell knows is carried from command to command
       | there             | on       |
       | to this directory | back     |
       | there by a link   | above it |
+
+  @id:SESSION-026 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-have-the-usual-search-path @mutant:sessions-carry-no-variables-of-the-system
+  Scenario Outline: A variable that others read, too, is carried as any other
+    An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286); what activates an environment of
+    Python changes the search path of all that comes after it (https://docs.python.org/3/library/venv.html#how-venvs-work).
+    Given an open sandbox
+    And a session in which a command has given another value to <a variable>
+    When a command of the session prints its value of <a variable>
+    Then standard output is that value
+
+    Examples:
+      | a variable      |
+      | PATH            |
+      | HOME            |
+      | USER            |
+      | SHELL           |
+      | TERM            |
+      | TMPDIR          |
+      | LD_LIBRARY_PATH |
+      | PYTHONPATH      |
+      | BASH_ENV        |
+      | ENV             |

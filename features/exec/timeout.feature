@@ -168,7 +168,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
       | is busy      |
       | asks a tool  |
 
-  @id:TIMEOUT-017 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-32-bits @mutant:deadlines-in-nanoseconds
+  @id:TIMEOUT-017 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-32-bits @mutant:deadlines-in-nanoseconds @mutant:deadlines-in-63-bits
   Scenario Outline: A deadline that is far away does not strike at once
     Timers that count in 32 bits take 25 days for no time at all (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args), and the first command timed out at once
     (https://github.com/OpenHands/OpenHands/issues/9147).
@@ -176,8 +176,9 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When a command with a deadline of <many> seconds runs for a moment
     Then the outcome is exited with code 0
 
-    Examples: just beyond what 32 bits hold in milliseconds, and a month, a thousand years, and the most that every reader of JSON takes
+    Examples: just beyond what 32 bits hold in milliseconds, and a month, a thousand years, the most that every reader of JSON takes, and that 64 bits hold
       | many          |
+      | 18446744073709551 |
       | 2147484       |
       | 4294968       |
       | 2592000       |

@@ -349,3 +349,33 @@ Feature: FILE: a file holds what was written, byte for byte
     Given an open sandbox
     When a directory is moved with all that is in it, and back
     Then a command finds that nothing of it is gone
+
+  @id:FILE-033 @must @since:0.1 @profile:files @needs:files,relative_path=workdir @mutant:only-writes-by-relative-paths
+  Scenario Outline: Whatever is done with a file by a relative path is done where commands start
+    The path domain of file tools differed from that of commands (https://github.com/NousResearch/hermes-agent/issues/113894).
+    Given an open sandbox
+    When a file is <used> by a relative path
+    Then a command finds that this was done there, and nothing else
+
+    Examples:
+      | used                    |
+      | read                    |
+      | described               |
+      | listed                  |
+      | moved                   |
+      | removed                 |
+      | given other permissions |
+      | joined by a directory   |
+
+  @id:FILE-034 @must @since:0.1 @profile:files @needs:files @mutant:cuts-paths-at-nul
+  Scenario Outline: A path that cannot be is refused, and nothing is written
+    NUL bytes failed deep inside a backend, with a raw error of the system (https://github.com/PrimeIntellect-ai/verifiers/pull/2076), or ended what they stood in.
+    Given an open sandbox
+    When a file is written under a path that cannot be: <which>
+    Then the call is refused as an invalid argument
+    And the mark is not there
+
+    Examples:
+      | which                          |
+      | a path with a NUL byte in it   |
+      | no path                        |

@@ -36,13 +36,23 @@ Feature: ATTACH: the same key finds the same sandbox
     When the job is killed
     Then the beat has stopped
 
-  @id:ATTACH-005 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:outcomes-go-with-their-caller @mutant:jobs-succeed @mutant:keys-of-one-process
-  Scenario: How a job ended is kept for the next caller
+  @id:ATTACH-005 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:outcomes-go-with-their-caller @mutant:jobs-succeed @mutant:keys-of-one-process @mutant:outcomes-are-written-down-at-the-end
+  Scenario Outline: How a job ended is kept for the next caller
     What had ended while nobody looked was told without its code (https://github.com/NousResearch/hermes-agent/issues/31980).
     Given a sandbox under a key
     When a job prints three lines and exits with a code
-    And the key is opened again after its caller has gone
+    And the key is opened again after <what came between>
     Then the job is told as exited with its code, also in the list
+
+    Examples:
+      | what came between   |
+      | its caller has gone |
+      | it was let go       |
+
+    @needs:survive_client
+    Examples:
+      | what came between     |
+      | its caller was killed |
 
   @id:ATTACH-006 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:output-begins-with-the-caller @mutant:keys-of-one-process
   Scenario: The next caller reads every byte of a job, from before and after it came
@@ -150,13 +160,23 @@ Feature: ATTACH: the same key finds the same sandbox
     Then it is the same sandbox, found again
     And the sandbox still runs commands
 
-  @id:ATTACH-017 @must @since:0.1 @profile:persistent @needs:attach,sessions @alone @fresh @mutant:sessions-of-one-process @mutant:keys-of-one-process @mutant:starts-later-callers-elsewhere
-  Scenario: The next caller goes on with a session where the last one left it
+  @id:ATTACH-017 @must @since:0.1 @profile:persistent @needs:attach,sessions @alone @fresh @mutant:sessions-of-one-process @mutant:keys-of-one-process @mutant:starts-later-callers-elsewhere @mutant:sessions-are-written-down-at-the-end
+  Scenario Outline: The next caller goes on with a session where the last one left it
     A session that was resumed worked in another directory than the one where it had been left (https://github.com/NousResearch/hermes-agent/pull/61976).
     Given a sandbox under a key
     And a session that carries something
-    When the key is opened again after its caller has gone
+    When the key is opened again after <what came between>
     Then the session has what it carries
+
+    Examples:
+      | what came between   |
+      | its caller has gone |
+      | it was let go       |
+
+    @needs:survive_client
+    Examples:
+      | what came between     |
+      | its caller was killed |
 
   @id:ATTACH-018 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes,timeout @alone @fresh @mutant:the-caller-watches-the-deadlines-of-jobs
   Scenario: The deadline of a job holds when another caller has come
@@ -231,8 +251,8 @@ Feature: ATTACH: the same key finds the same sandbox
   @id:ATTACH-025 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:takes-tidy-keys-only @mutant:looks-for-keys-by-patterns
   Scenario Outline: Whatever is in a key, it finds its sandbox again
     A name that was cleaned up for what it had to fit found another one's container (https://github.com/NousResearch/hermes-agent/pull/79832), or none at all.
-    Given a sandbox under <a key>
-    When the key is opened again after its caller has gone
+    When a sandbox is opened under <a key>
+    And the key is opened again after its caller has gone
     Then it is the same sandbox, found again
     And the sandbox still runs commands
 

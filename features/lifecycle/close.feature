@@ -139,3 +139,18 @@ Feature: CLOSE: what is closed is gone
     Given an open sandbox
     When the sandbox, for four callers at once, is destroyed
     Then closing it again tells that nothing was there
+
+  @id:CLOSE-017 @must @since:0.1 @profile:jobs @needs:jobs @fresh @mutant:closing-ends-jobs-everywhere
+  Scenario: Destroying a sandbox ends no job in another
+    Parallel callers interrupted each other's commands (https://github.com/microsoft/vscode/issues/292222).
+    Given two open sandboxes
+    When a job keeps a beat
+    And the first sandbox is destroyed
+    Then the beat goes on
+
+  @id:CLOSE-018 @must @since:0.1 @profile:core @fresh @mutant:keeps-what-is-closed-without-a-word
+  Scenario: A sandbox that is closed without a word on how is destroyed
+    What nobody asked to be kept was kept, and paid for (https://github.com/NousResearch/hermes-agent/issues/28804).
+    Given an open sandbox
+    When the sandbox, without a word on how, is destroyed
+    Then closing it again tells that nothing was there

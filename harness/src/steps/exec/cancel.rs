@@ -9,7 +9,7 @@ use herm_protocol::{
 };
 use tokio::time::Instant;
 
-use super::timeout;
+use super::{otherwise, timeout};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -53,6 +53,7 @@ pub(super) fn register(steps: &mut StepList) {
 
 /// Starts a command that runs on until it is ended, and waits until it does.
 pub(crate) async fn start(scene: &mut Scene, what: &str) -> StepResult {
+    let (what, how) = what.split_once(", as ").unwrap_or((what, ""));
     let (text, floods) = match what {
         "says farewell when it is asked to end" => {
             let beat = scene.new_beat("").await?;
@@ -78,6 +79,9 @@ pub(crate) async fn start(scene: &mut Scene, what: &str) -> StepResult {
     let mut params = scene.command(text).await?;
     if floods {
         params.window = Some(LITTLE);
+    }
+    if !how.is_empty() {
+        params = otherwise::run_as(scene, params, how).await?;
     }
     let mut exec = scene.start(&params).await?;
     exec.grants = !floods;

@@ -105,7 +105,7 @@ async fn make_directory(scene: &mut Scene, name: &str) -> StepResult {
 }
 
 /// Makes the directory in question, and gives its path.
-async fn make_named(scene: &mut Scene, name: &[u8]) -> Result<ByteString, Failure> {
+pub(super) async fn make_named(scene: &mut Scene, name: &[u8]) -> Result<ByteString, Failure> {
     // A name of its own above it, so that the name in question can be used again.
     let above = scene.new_path("in").await?;
     let relative = above

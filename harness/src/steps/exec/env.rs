@@ -56,6 +56,7 @@ pub(super) fn register(steps: &mut StepList) {
                             return print_both(scene, variable).await;
                         }
                         "prints it" => print_of(&name),
+                        "prints it between two signs" => format!("printf '[%s]' \"${name}\""),
                         "prints the variable of its sandbox" => print_of(open::OF_SANDBOX),
                         "asks whether it is set" => ask_of(&name),
                         "prints every byte value" => shell::print(&all_bytes()),

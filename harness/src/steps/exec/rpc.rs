@@ -15,6 +15,7 @@ use crate::{
     step::{StepList, StepResult},
     steps::{
         composed::unknown,
+        exec::otherwise,
         general::{all_bytes, expect_outcome},
     },
 };
@@ -123,6 +124,19 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
             let text = format!("for i in 1 2 3; do ({call}; echo $? >> {file}) & done; wait; sort {file}");
             let max_calls = Some(2);
             run(scene, Rpc { max_calls, ..rpc }, text).await
+        }
+        "a tool as a program" => {
+            let params = scene.command(format!("printf 321 | {}", call_of(TURN))).await?;
+            let params = otherwise::run_as(scene, params, "a program").await?;
+            run_params(scene, rpc, params, None).await
+        }
+        "a tool with just as much as it may say" => {
+            let most = usize::try_from(FEW_BYTES).unwrap_or_default();
+            let mut bytes = shell::numbered_bytes(most);
+            bytes.reverse();
+            scene.notes.content = Some(bytes);
+            let text = format!("{} | {}", shell::numbered(most), call_of(TURN));
+            run(scene, few, text).await
         }
         "a tool with more than it may say" => {
             let text = format!("{} | {}", shell::numbered(2000), call_of(TURN));

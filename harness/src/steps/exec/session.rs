@@ -21,7 +21,7 @@ use crate::{
 const VALUE: &str = "PROBE_EXPORTED";
 
 /// The variable of a session that carries something.
-pub(super) const KEPT: &str = "PROBE_KEPT";
+pub(in crate::steps) const KEPT: &str = "PROBE_KEPT";
 
 /// What a command of a session is given to read.
 const INPUT: &str = "one\ntwo\n";
@@ -33,7 +33,7 @@ const LONGEST: usize = 256;
 const NAMED: &str = "named with ";
 
 /// Says where a command is and what it has of the session. A command before it that fails must not matter.
-const LOOK: &str = "false; printf '%s\\n' \"${PROBE_KEPT-none}\"; pwd -P";
+pub(super) const LOOK: &str = "false; printf '%s\\n' \"${PROBE_KEPT-none}\"; pwd -P";
 
 pub(super) fn register(steps: &mut StepList) {
     steps
@@ -166,6 +166,10 @@ async fn first_text(scene: &mut Scene, what: &str) -> Result<String, Failure> {
             let link = shell::word(scene.new_path("link").await?.as_bytes());
             format!("ln -s {} {link} && cd {link}", shell::word(directory.as_bytes()))
         }
+        given if let Some(name) = given.strip_prefix("given another value to ") => {
+            scene.notes.content = Some(b"/probe/value".to_vec());
+            format!("{name}=/probe/value; export {name}")
+        }
         "found a variable of its sandbox" => format!("[ \"${VALUE}\" = 'of its sandbox' ]"),
         "defined a function with a here-document" => "herm_name() { cat <<END\nhello $1\nEND\n}".into(),
         "defined a function with quotes" => r#"herm_name() { printf '%s %s\n' "hel"'lo' "$1"; }"#.into(),
@@ -288,6 +292,9 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(what) = what.strip_prefix("looks for ") {
         let (_, there) = taken_away(what)?;
         return run(scene, format!("if {there}; then echo there; else echo gone; fi")).await;
+    }
+    if let Some(name) = what.strip_prefix("prints its value of ") {
+        return run(scene, format!("printf %s \"${name}\"")).await;
     }
     match what {
         "tells where it is" => run(scene, "pwd -P; printf .").await,

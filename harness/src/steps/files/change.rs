@@ -30,6 +30,9 @@ pub(super) async fn act(scene: &mut Scene, what: &str) -> StepResult {
     if what == "printed that does not tell its size" {
         return super::file::print_made_up(scene).await;
     }
+    if let Some(how) = what.strip_suffix(" by a relative path") {
+        return super::relative::use_file(scene, how).await;
+    }
     if what == "listed as a directory" {
         let path = scene.new_path("file").await?;
         let word = shell::word(path.as_bytes());

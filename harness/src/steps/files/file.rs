@@ -279,6 +279,9 @@ async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
             )
             .await
         }
+        impossible if let Some(path) = impossible.strip_prefix("under a path that cannot be: ") => {
+            super::relative::write_impossible(scene, path).await
+        }
         "by a relative path" => {
             let name = scene.token();
             scene.notes.name = Some(name.clone());

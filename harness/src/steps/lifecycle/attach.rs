@@ -57,6 +57,12 @@ fn key_near(key: &str, difference: &str) -> Result<String, Failure> {
 pub(super) fn register(steps: &mut StepList) {
     steps
         .given("a sandbox under {words}", |scene, arguments| {
+            Box::pin(async move {
+                let opened = first(scene, arguments.words(0)?).await;
+                opened.map_err(Failure::while_preparing)
+            })
+        })
+        .when("a sandbox is opened under {words}", |scene, arguments| {
             Box::pin(async move { first(scene, arguments.words(0)?).await })
         })
         .when("the key is opened again {words}", |scene, arguments| {
@@ -103,10 +109,8 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
         cwd,
         ..SandboxSpec::default()
     };
-    let opened = scene.open_key(spec).await;
-    opened
-        .map(|_| ())
-        .map_err(|error| Failure::from(error).while_preparing())
+    scene.open_key(spec).await?;
+    Ok(())
 }
 
 async fn open_again(scene: &mut Scene, after: &str) -> StepResult {

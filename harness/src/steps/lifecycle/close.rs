@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use herm_protocol::{
     ErrorKind,
     exec::{Command, Outcome},
-    method,
+    method::{self, Method as _},
     sandbox::{CloseHow, CloseParams, SandboxSpec},
 };
 
@@ -32,6 +32,7 @@ pub(super) fn register(steps: &mut StepList) {
                         .map(|sandbox| sandbox.id.clone())
                         .unwrap_or_default(),
                     "the sandbox, for four callers at once," => return destroy_together(scene, 4).await,
+                    "the sandbox, without a word on how," => return destroy_without_a_word(scene).await,
                     "a sandbox that never existed" => scene.token(),
                     "another sandbox that was opened in that directory" => {
                         return destroy_one_in(scene).await;
@@ -190,6 +191,22 @@ async fn destroy_together(scene: &mut Scene, times: usize) -> StepResult {
         "one of them to have found the sandbox",
         "`existed: false` for each",
     ))
+}
+
+/// Closes the sandbox, and leaves it to the contract how.
+async fn destroy_without_a_word(scene: &mut Scene) -> StepResult {
+    let id = scene.sandbox().await?.id;
+    scene.notes.places = scene.places_of(&id).await?;
+    let patience = scene.patience();
+    let params = serde_json::json!({"sandbox": id});
+    let client = scene.client().await?;
+    let answer = client.call_raw(method::Close::NAME, &params, patience).await;
+    if scene.answer(answer)?.is_none() {
+        return Err(scene.refusal()?.clone().into());
+    }
+    scene.own.retain(|sandbox| sandbox.id != id);
+    scene.notes.name = Some(id);
+    Ok(())
 }
 
 async fn runs_nothing(scene: &mut Scene) -> StepResult {

@@ -142,6 +142,8 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         }
         "gives each stream its own bytes" => output::apart(scene).await,
         "gives its output from every cursor" => output::read_from_every_cursor(scene).await,
+        "has more to come" => output::has_no_end_yet(scene).await,
+        "is listed with its command, and grows older" => listed_truly(scene).await,
         "gives no more than it is asked for" => output::no_more_than_asked(scene).await,
         "gives nothing from beyond its end" => output::nothing_beyond_the_end(scene).await,
         "gives all that it has printed, piece by piece, and again" => output::whole_twice(scene).await,
@@ -289,6 +291,24 @@ async fn info(scene: &mut Scene) -> Result<JobInfo, Failure> {
         .await?;
     let found = listed.jobs.into_iter().find(|info| info.job == job);
     found.ok_or_else(|| Failure::failed("the job in the list", "it is not there"))
+}
+
+/// The list tells what a job was started with, and for how long it has been there.
+async fn listed_truly(scene: &mut Scene) -> StepResult {
+    let first = info(scene).await?;
+    tokio::time::sleep(A_WHILE).await;
+    let later = info(scene).await?;
+    let command = later.command.to_string_lossy().into_owned();
+    let older = later.age_ms.saturating_sub(first.age_ms);
+    let grown = u64::try_from(A_WHILE.as_millis()).unwrap_or(u64::MAX);
+    let most = scene.scaled(AT_ONCE).as_millis() + A_WHILE.as_millis();
+    if command.contains("echo $$") && older + 1 >= grown && u128::from(older) <= most {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("a command with `echo $$` in it, older by {grown} to {most} ms"),
+        format!("{command:?}, older by {older} ms"),
+    ))
 }
 
 /// Whoever waits a while, and whoever lists after that, is told that the job runs.

@@ -127,6 +127,21 @@ pub(super) async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
+/// Where a job that runs has given all that it has written, that is not told as the end.
+pub(super) async fn has_no_end_yet(scene: &mut Scene) -> StepResult {
+    let line = first_line(scene).await?.len() as u64 + 1;
+    for from in [0, line] {
+        let seen = read(scene, from, None).await?;
+        if seen.end {
+            return Err(Failure::failed(
+                format!("no end of the output at offset {from}, since the job runs"),
+                format!("{}, told as the end", show(seen.data.as_bytes())),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// A reading gives no more than it was asked for, and says what it is of, however little that is.
 pub(super) async fn no_more_than_asked(scene: &mut Scene) -> StepResult {
     let total = WORDS.len();
