@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use herm_protocol::{DEFAULT_MAX_MESSAGE_BYTES, Error, ErrorKind, file::FileContent};
+use herm_protocol::{ByteString, DEFAULT_MAX_MESSAGE_BYTES, Error, ErrorKind, file::FileContent};
 use rustix::fs::OFlags;
 
 use super::{
@@ -25,8 +25,17 @@ pub(super) const LONGEST: usize = DEFAULT_MAX_MESSAGE_BYTES - 16 * 1024;
 pub fn read(path: &Path, offset: u64, length: Option<u64>) -> Result<FileContent, Error> {
     let failed = |error: &io::Error| file_error("read", path, error);
     let (mut file, metadata) = open(path)?;
-    file.seek(SeekFrom::Start(offset))
-        .map_err(|error| failed(&error))?;
+    match file.seek(SeekFrom::Start(offset)) {
+        Ok(_) => {}
+        // Farther than any file of this system can reach, and so beyond the end of this one.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput && offset >= metadata.len() => {
+            return Ok(FileContent {
+                data: ByteString::default(),
+                size: metadata.len(),
+            });
+        }
+        Err(error) => return Err(failed(&error)),
+    }
     let wanted = length.unwrap_or(u64::MAX);
     let mut data = Vec::new();
     // One byte more tells whether there is too much; files of the kernel do not know their own size.
