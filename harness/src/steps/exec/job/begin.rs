@@ -47,7 +47,6 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
             let beat = scene.new_beat("").await?;
             format!("command -v setsid >/dev/null || exit 3; setsid {beat} & wait; sleep 30")
         }
-        "lists its variables" => "env".to_owned(),
         "prints three lines and exits with a code" => {
             format!("{}; exit {CODE}", shell::print(WORDS.as_bytes()))
         }
