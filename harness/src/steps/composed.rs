@@ -10,6 +10,7 @@ use super::{
     },
     files::{file, relative, tree},
     general,
+    isolation::{self, host},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -54,6 +55,9 @@ pub(super) fn register(steps: &mut StepList) {
                 let what = arguments.words(0)?;
                 if let Some(favour) = what.strip_prefix("is asked to ") {
                     return cap::ask_to(scene, favour).await;
+                }
+                if let Some(how) = what.strip_prefix("reads it ") {
+                    return host::read_by_backend(scene, how).await;
                 }
                 if let Some(what) = what.strip_prefix("is told to ") {
                     return cancel::tell(scene, what).await;
@@ -187,6 +191,9 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     if let Some(place) = place {
         return lookup::run_by_relative_path(scene, place).await;
     }
+    if let Some(how) = which.strip_prefix("looks for ") {
+        return host::look_by_program(scene, how).await;
+    }
     if let Some(code) = number_in(which, "exits with code ", "") {
         return exit::run_program(scene, code).await;
     }
@@ -255,7 +262,7 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         }
         "given no open files but its input and its outputs" => open_files::none_but_its_own(scene),
         "answered with an error that names no request" => proto::answered_unaddressed(scene).await,
-        other => Err(unknown(other, "seen")),
+        other => isolation::it_is(scene, other).await,
     }
 }
 

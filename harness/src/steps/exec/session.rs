@@ -14,6 +14,7 @@ use crate::{
     steps::{
         composed::{number_in, unknown},
         general::{expect_outcome, show},
+        isolation::host,
     },
 };
 
@@ -267,6 +268,9 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         let text = shell_text::named(words)?;
         scene.notes.content = Some(text.output.as_bytes().to_vec());
         return run(scene, text.script).await;
+    }
+    if let Some(how) = what.strip_prefix("looks for ") {
+        return host::look_in_session(scene, how).await;
     }
     if let Some(text) = hostile(what) {
         return run(scene, text).await;

@@ -57,7 +57,6 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
             scene.notes.content = Some(b"/\n".to_vec());
             "pwd -P".to_owned()
         }
-        "lists its variables" => "env".to_owned(),
         "prints three lines and exits with a code" => {
             format!("{}; exit {CODE}", shell::print(WORDS.as_bytes()))
         }

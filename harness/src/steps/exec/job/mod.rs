@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use crate::{
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::lifecycle::leave_beat,
+    steps::{isolation::host, lifecycle::leave_beat},
 };
 
 /// What the job of a scenario prints.
@@ -54,6 +54,9 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 match arguments.words(0)? {
                     "lists its variables" => list_variables(scene).await,
+                    what if let Some(how) = what.strip_prefix("looks for ") => {
+                        host::look_by_job(scene, how).await
+                    }
                     what => match what.strip_prefix("tells ") {
                         Some(given) if given.ends_with(" that it was given") => {
                             given::start(scene, given).await
@@ -92,10 +95,16 @@ pub(super) fn register(steps: &mut StepList) {
 
 /// Runs a job that lists its variables, and keeps what it has printed.
 async fn list_variables(scene: &mut Scene) -> StepResult {
-    begin::start(scene, "lists its variables").await?;
-    over(scene).await?;
-    scene.notes.content = Some(output::from_the_beginning(scene).await?);
+    scene.notes.content = Some(printed_by(scene, "env".into()).await?);
     Ok(())
+}
+
+/// Runs a job to its end, and gives what it has printed.
+pub(crate) async fn printed_by(scene: &mut Scene, text: String) -> Result<Vec<u8>, Failure> {
+    let params = begin::detached(scene, text).await?;
+    scene.notes.name = Some(begin::begin(scene, &params).await?);
+    over(scene).await?;
+    output::from_the_beginning(scene).await
 }
 
 async fn do_to_job(scene: &mut Scene, what: &str) -> StepResult {

@@ -1,0 +1,65 @@
+//! Steps of the chapters about what a sandbox keeps apart.
+
+pub(super) mod host;
+
+use crate::{
+    scene::{Failure, Scene},
+    step::{StepList, StepResult},
+    steps::composed::unknown,
+};
+
+pub(super) fn register(steps: &mut StepList) {
+    host::register(steps);
+    steps.when("a command tries to {words}", |scene, arguments| {
+        Box::pin(async move {
+            match arguments.words(0)? {
+                "leave a file wherever this machine keeps temporary ones" => {
+                    host::leave_everywhere(scene).await
+                }
+                other => Err(unknown(other, "tried")),
+            }
+        })
+    });
+}
+
+/// Has a command tell something of what it runs in.
+pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
+    let text = match what {
+        "the name of its machine" => host::NAME,
+        "what its kernel has logged" => host::LOG,
+        other => return Err(unknown(other, "told")),
+    };
+    let params = scene.command(text).await?;
+    scene.run(&params).await
+}
+
+/// What is seen of it.
+pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
+    match what {
+        "not to be seen" => host::unseen(scene).await,
+        "nowhere on this machine" => host::not_here(scene).await,
+        "another name than this machine's" => host::other_name(scene),
+        "nothing of this machine's log" => host::nothing_of_the_log(scene).await,
+        other => Err(unknown(other, "seen")),
+    }
+}
+
+/// What a text prints at its end, so that nothing seen is told from nothing looked at.
+pub(crate) const LOOKED: &str = "looked\n";
+
+/// A word in two halves that stand in a shell's text as `$a$b`: whoever looks through command lines does not find itself.
+pub(crate) fn halves(word: &str) -> String {
+    let (a, b) = word.split_at(word.len() / 2);
+    format!("a='{a}'; b='{b}'\n")
+}
+
+/// What a command that has looked around has told, and not only that it did.
+pub(crate) fn told(output: &[u8]) -> Result<String, Failure> {
+    let text = String::from_utf8_lossy(output).into_owned();
+    text.strip_suffix(LOOKED).map(str::to_owned).ok_or_else(|| {
+        Failure::failed(
+            "a command that looks around to come to its end",
+            format!("it printed {text:?}"),
+        )
+    })
+}
