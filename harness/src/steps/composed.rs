@@ -9,7 +9,7 @@ use super::{
         stream, timeout, user,
     },
     files::{file, tree},
-    general,
+    general, isolation,
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -125,7 +125,7 @@ async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
         "variables that look like lines of a file" => like_lines::give_command(scene).await,
         "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
         "a program that is on its own search path" => lookup::use_own_path(scene).await,
-        other => Err(unknown(other, "used by a command")),
+        other => isolation::command_uses(scene, other).await,
     }
 }
 
@@ -245,7 +245,7 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         }
         "given no open files but its input and its outputs" => open_files::none_but_its_own(scene),
         "answered with an error that names no request" => proto::answered_unaddressed(scene).await,
-        other => Err(unknown(other, "seen")),
+        other => isolation::it_is(scene, other).await,
     }
 }
 
@@ -262,6 +262,6 @@ fn it_was(scene: &Scene, what: &str) -> StepResult {
         "announced as soon as it ran" => event::announced_at_once(scene),
         "announced once, before any output" => event::announced(scene),
         "said to be alive meanwhile" => event::said_alive(scene),
-        other => Err(unknown(other, "seen")),
+        other => isolation::it_was(scene, other),
     }
 }

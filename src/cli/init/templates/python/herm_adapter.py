@@ -582,6 +582,9 @@ def _open_params(fields: _Fields) -> OpenParams:
     if spec.get("network") is not None:
         wish = spec.fields("network")
         mode = wish.text("mode")
+        if mode != "allow" and wish.get("hosts"):
+            problem = "goes with the mode allow; leave it out, or ask for that mode"
+            raise InvalidArgument(wish.name("hosts"), problem)
         if mode == "none":
             network = Network("none")
         elif mode == "allow":
