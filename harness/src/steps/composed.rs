@@ -132,7 +132,7 @@ async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
         "a thousand variables of its own" => env::use_many(scene).await,
         "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
         "a program that is on its own search path" => lookup::use_own_path(scene).await,
-        other => Err(unknown(other, "used by a command")),
+        other => isolation::command_uses(scene, other).await,
     }
 }
 
@@ -279,6 +279,6 @@ fn it_was(scene: &Scene, what: &str) -> StepResult {
         "announced as soon as it ran" => event::announced_at_once(scene),
         "announced once, before any output" => event::announced(scene),
         "said to be alive meanwhile" => event::said_alive(scene),
-        other => Err(unknown(other, "seen")),
+        other => isolation::it_was(scene, other),
     }
 }

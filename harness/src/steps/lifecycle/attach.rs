@@ -7,8 +7,8 @@ use herm_protocol::{
     exec::{Command, Outcome, RunParams, Stream},
     method,
     sandbox::{
-        CloseHow, Empty, OpenParams, OpenState, Opened, SandboxInfo, SandboxRef, SandboxSpec, SandboxState,
-        Variable,
+        CloseHow, Empty, Network, OpenParams, OpenState, Opened, SandboxInfo, SandboxRef, SandboxSpec,
+        SandboxState, Variable,
     },
 };
 
@@ -18,6 +18,7 @@ use crate::{
     steps::{
         composed::unknown,
         general::{absent, mark_is_in_directory, show},
+        isolation::WITHOUT_NETWORK,
     },
 };
 
@@ -80,6 +81,10 @@ pub(super) fn register(steps: &mut StepList) {
 }
 
 async fn first(scene: &mut Scene, kind: &str) -> StepResult {
+    let (kind, network) = match kind.strip_suffix(WITHOUT_NETWORK) {
+        Some(kind) => (kind, Some(Network::None)),
+        None => (kind, None),
+    };
     let (kind, cwd) = match kind.strip_suffix(" and in the root directory") {
         Some(kind) => (kind, Some("/".into())),
         None => (kind, None),
@@ -107,6 +112,7 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
     let spec = SandboxSpec {
         env,
         cwd,
+        network,
         ..SandboxSpec::default()
     };
     scene.open_key(spec).await?;
@@ -137,6 +143,10 @@ async fn open_again(scene: &mut Scene, after: &str) -> StepResult {
             scene.dismiss_caller().await?;
             spec.env.push(Variable::new(VARIABLE.0, VARIABLE.2));
             spec.cwd = Some("/".into());
+        }
+        "without a network" => {
+            scene.dismiss_caller().await?;
+            spec.network = Some(Network::None);
         }
         other => return Err(unknown(other, "between two openings")),
     }
