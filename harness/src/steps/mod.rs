@@ -5,6 +5,7 @@ mod contract;
 mod exec;
 mod files;
 mod general;
+mod isolation;
 mod lifecycle;
 
 pub(crate) use exec::Expected;
@@ -19,4 +20,5 @@ pub(crate) fn register(steps: &mut StepList) {
     lifecycle::register(steps);
     exec::register(steps);
     files::register(steps);
+    isolation::register(steps);
 }

@@ -10,6 +10,7 @@ use crate::{
     steps::{
         composed::unknown,
         general::{expect_outcome, new_mark, show},
+        isolation,
     },
 };
 
@@ -33,7 +34,7 @@ pub(super) fn register(steps: &mut StepList) {
                         let path = mark.trim_start_matches(": > ").to_owned();
                         format!("{mark} && ls -ld {path}")
                     }
-                    other => return Err(unknown(other, "told")),
+                    other => return isolation::tell(scene, other).await,
                 };
                 let params = scene.command(text).await?;
                 scene.run(&params).await

@@ -1,0 +1,98 @@
+//! Steps of the chapters about what a sandbox keeps apart, and what it keeps its commands from.
+
+mod address;
+mod airgap;
+mod asked;
+pub(super) mod host;
+mod outside;
+mod way;
+
+use super::composed::unknown;
+use crate::{
+    scene::{Failure, Scene},
+    step::{StepList, StepResult},
+};
+
+pub(super) use asked::{WITHOUT_NETWORK, open_contradiction};
+
+pub(super) fn register(steps: &mut StepList) {
+    asked::register(steps);
+    host::register(steps);
+    steps.when("a command tries to {words}", |scene, arguments| {
+        Box::pin(async move {
+            match arguments.words(0)? {
+                "leave a file wherever this machine keeps temporary ones" => {
+                    host::leave_everywhere(scene).await
+                }
+                other => Err(unknown(other, "tried")),
+            }
+        })
+    });
+}
+
+/// Has a command tell something of what it runs in.
+pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(how) = what.strip_prefix("its ways to a network") {
+        return airgap::tell_ways(scene, how.trim_start_matches(", run ")).await;
+    }
+    let text = match what {
+        "the name of its machine" => host::NAME,
+        "what its kernel has logged" => host::LOG,
+        other => return Err(unknown(other, "told")),
+    };
+    let params = scene.command(text).await?;
+    scene.run(&params).await
+}
+
+/// What a command uses to get out of its sandbox, or to find where that ends.
+pub(super) async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(means) = what.strip_suffix(" to reach this machine") {
+        return airgap::reach_machine(scene, means).await;
+    }
+    match what {
+        "the loopback to talk to another" => airgap::talk(scene).await,
+        "a connection to reach the sandbox beside it" => airgap::reach_neighbour(scene).await,
+        other => Err(unknown(other, "used by a command")),
+    }
+}
+
+/// What is seen of a sandbox or of what a command has told.
+pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
+    match what {
+        "not to be seen" => host::unseen(scene).await,
+        "nowhere on this machine" => host::not_here(scene).await,
+        "another name than this machine's" => host::other_name(scene),
+        "nothing of this machine's log" => host::nothing_of_the_log(scene).await,
+        "told none but the loopback" => airgap::only_loopback(scene),
+        "without a network wherever a command runs" => airgap::none_wherever(scene).await,
+        other => Err(unknown(other, "seen")),
+    }
+}
+
+/// What has become of something that a command has tried.
+pub(super) fn it_was(scene: &Scene, what: &str) -> StepResult {
+    match what {
+        "turned away at once, and nobody has heard of it" => airgap::turned_away(scene),
+        other => Err(unknown(other, "seen")),
+    }
+}
+
+/// What a text prints at its end, so that nothing seen is told from nothing looked at.
+pub(crate) const LOOKED: &str = "looked\n";
+
+/// A word in two halves that stand in a shell's text as `$a$b`: whoever looks through command lines does not find itself.
+pub(crate) fn halves(word: &str) -> String {
+    let (a, b) = word.split_at(word.len() / 2);
+    format!("a='{a}'; b='{b}'\n")
+}
+
+/// What a command that has looked around has told, and not only that it did.
+pub(crate) fn told(output: &[u8]) -> Result<String, Failure> {
+    let text = String::from_utf8_lossy(output).into_owned();
+    text.strip_suffix(LOOKED).map(str::to_owned).ok_or_else(|| {
+        Failure::failed(
+            "a command that looks around to come to its end",
+            format!("it printed {text:?}"),
+        )
+    })
+}
