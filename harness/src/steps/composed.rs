@@ -10,7 +10,7 @@ use super::{
     },
     files::{file, tree},
     general,
-    isolation::{self, host},
+    isolation::{self, host, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -28,6 +28,9 @@ pub(super) fn register(steps: &mut StepList) {
                 }
                 if let Some(bytes) = number_in(what, "prints ", " bytes to a caller that takes nothing") {
                     return cancel::print_to_nobody(scene, bytes).await;
+                }
+                if let Some(what) = what.strip_suffix(" in the first one") {
+                    return tenant::in_first(scene, what).await;
                 }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,

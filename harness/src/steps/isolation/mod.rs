@@ -1,6 +1,7 @@
 //! Steps of the chapters about what a sandbox keeps apart.
 
 pub(super) mod host;
+pub(super) mod tenant;
 
 use crate::{
     scene::{Failure, Scene},
