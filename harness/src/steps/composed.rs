@@ -10,7 +10,7 @@ use super::{
     },
     files::{file, tree},
     general,
-    isolation::{self, host, tenant},
+    isolation::{self, host, r#priv, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -203,6 +203,7 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     match which {
         "uses variables that look like lines of a file" => like_lines::give_program(scene).await,
         "prints the variable of its sandbox" => open::print_variable_by_program(scene).await,
+        "tells what it may do" => r#priv::tell_by_program(scene).await,
         "names the files that it holds open" => open_files::tell_by_program(scene).await,
         "tells the name that it was called by" => args::tell_own_name(scene).await,
         "of no words is run" => error::run_no_words(scene).await,
@@ -272,6 +273,6 @@ fn it_was(scene: &Scene, what: &str) -> StepResult {
         "announced as soon as it ran" => event::announced_at_once(scene),
         "announced once, before any output" => event::announced(scene),
         "said to be alive meanwhile" => event::said_alive(scene),
-        other => Err(unknown(other, "seen")),
+        other => isolation::it_was(scene, other),
     }
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long it may take to look through all files of a sandbox.
-const THROUGH_ALL: Duration = Duration::from_secs(40);
+pub(super) const THROUGH_ALL: Duration = Duration::from_secs(40);
 
 /// Directories above any that commands start in.
 const UP: &str = "../../../../../../../../../../../../../../../..";

@@ -1,6 +1,7 @@
 //! Steps of the chapters about what a sandbox keeps apart.
 
 pub(super) mod host;
+pub(super) mod r#priv;
 pub(super) mod tenant;
 
 use crate::{
@@ -17,7 +18,7 @@ pub(super) fn register(steps: &mut StepList) {
                 "leave a file wherever this machine keeps temporary ones" => {
                     host::leave_everywhere(scene).await
                 }
-                other => Err(unknown(other, "tried")),
+                other => r#priv::attempt(scene, other).await,
             }
         })
     });
@@ -26,6 +27,7 @@ pub(super) fn register(steps: &mut StepList) {
 /// Has a command tell something of what it runs in.
 pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     let text = match what {
+        "what it may do" => return r#priv::tell(scene).await,
         "the name of its machine" => host::NAME,
         "what its kernel has logged" => host::LOG,
         other => return Err(unknown(other, "told")),
@@ -41,6 +43,18 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "nowhere on this machine" => host::not_here(scene).await,
         "another name than this machine's" => host::other_name(scene),
         "nothing of this machine's log" => host::nothing_of_the_log(scene).await,
+        "without capabilities that reach beyond a sandbox" => r#priv::without_capabilities(scene),
+        "without a way to more privileges" => r#priv::without_more(scene),
+        "behind a filter of what it asks of the kernel" => r#priv::filtered(scene),
+        other => Err(unknown(other, "seen")),
+    }
+}
+
+/// What has become of what was tried.
+pub(super) fn it_was(scene: &Scene, what: &str) -> StepResult {
+    match what {
+        "in vain" => r#priv::in_vain(scene),
+        "managed" => r#priv::managed(scene),
         other => Err(unknown(other, "seen")),
     }
 }
