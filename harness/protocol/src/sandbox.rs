@@ -1,7 +1,7 @@
 //! Opening, listing and closing sandboxes.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::ByteString;
 
@@ -73,8 +73,9 @@ pub struct Mount {
     pub read_only: bool,
 }
 
-/// What of the network a sandbox reaches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What of the network a sandbox reaches. `hosts` go with the mode `allow`: a request that names some and asks for another
+/// mode contradicts itself, and is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "mode")]
 pub enum Network {
     /// Whatever the backend gives.
@@ -86,6 +87,35 @@ pub enum Network {
         /// Host names, addresses or address ranges.
         hosts: Vec<String>,
     },
+}
+
+impl<'de> Deserialize<'de> for Network {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Mode {
+            Default,
+            None,
+            Allow,
+        }
+        #[derive(Deserialize)]
+        struct Wish {
+            mode: Mode,
+            hosts: Option<Vec<String>>,
+        }
+        let Wish { mode, hosts } = Wish::deserialize(deserializer)?;
+        let contradiction = hosts.as_ref().is_some_and(|hosts| !hosts.is_empty());
+        match mode {
+            Mode::Allow => hosts
+                .map(|hosts| Self::Allow { hosts })
+                .ok_or_else(|| de::Error::missing_field("hosts")),
+            _ if contradiction => Err(de::Error::custom(
+                "`hosts` goes with the mode allow; leave it out, or ask for that mode",
+            )),
+            Mode::None => Ok(Self::None),
+            Mode::Default => Ok(Self::Default),
+        }
+    }
 }
 
 /// Bounds on resources.
@@ -217,3 +247,41 @@ pub enum SandboxState {
 /// An empty answer or empty parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Empty {}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_value, json, to_value};
+
+    use super::*;
+
+    #[test]
+    fn a_network_is_asked_for_in_one_way() {
+        let hosts = vec!["a.example".to_owned()];
+        for (wire, network) in [
+            (json!({"mode": "default"}), Network::Default),
+            (json!({"mode": "none"}), Network::None),
+            (
+                json!({"mode": "allow", "hosts": ["a.example"]}),
+                Network::Allow { hosts },
+            ),
+        ] {
+            assert_eq!(from_value::<Network>(wire.clone()).unwrap(), network);
+            assert_eq!(to_value(&network).unwrap(), wire);
+        }
+        let read = |wire: Value| from_value::<Network>(wire).map_err(|error| error.to_string());
+        assert_eq!(
+            read(json!({"mode": "none", "hosts": [], "new": 1})),
+            Ok(Network::None)
+        );
+        for mode in ["none", "default"] {
+            let error = read(json!({"mode": mode, "hosts": ["a.example"]})).unwrap_err();
+            assert!(error.contains("goes with the mode allow"), "{error}");
+        }
+        assert!(
+            read(json!({"mode": "allow"}))
+                .unwrap_err()
+                .contains("missing field `hosts`")
+        );
+        assert!(read(json!({"mode": "some"})).is_err() && read(json!({})).is_err());
+    }
+}

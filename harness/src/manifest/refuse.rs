@@ -3,7 +3,7 @@
 use herm_protocol::{
     ByteString, Error,
     exec::{Command, RunParams, Stdin},
-    sandbox::{Network, OpenParams, SandboxSpec, Variable},
+    sandbox::{Mount, Network, OpenParams, SandboxSpec, Variable},
 };
 
 use super::ManifestAdapter;
@@ -24,19 +24,20 @@ impl ManifestAdapter {
         self.needs(cwd.is_some(), "cwd")?;
         self.needs(!env.is_empty(), "env")?;
         self.needs(user.is_some(), "user")?;
-        // What a manifest's command always does is not asked for by a caller.
-        let never = [
-            (!mounts.is_empty(), "mounts"),
-            (matches!(network, Some(Network::None)), "network_none"),
-            (matches!(network, Some(Network::Allow { .. })), "network_allow"),
-            (limits.memory_bytes.is_some(), "limits_memory"),
-            (limits.pids.is_some(), "limits_pids"),
-            (limits.cpu_millis.is_some(), "limits_cpu"),
-            (limits.disk_bytes.is_some(), "limits_disk"),
-        ];
-        if let Some((_, capability)) = never.iter().find(|(asked, _)| *asked) {
-            return Err(Error::unsupported(*capability));
+        self.needs(!mounts.is_empty(), "mounts")?;
+        self.needs(matches!(network, Some(Network::None)), "network_none")?;
+        self.needs(matches!(network, Some(Network::Allow { .. })), "network_allow")?;
+        for (limit, capability, field) in [
+            (limits.memory_bytes, "limits_memory", "limits.memory_bytes"),
+            (limits.pids, "limits_pids", "limits.pids"),
+            (limits.cpu_millis, "limits_cpu", "limits.cpu_millis"),
+            (limits.disk_bytes, "limits_disk", "limits.disk_bytes"),
+        ] {
+            self.needs(limit.is_some(), capability)?;
+            check_limit(limit, field)?;
         }
+        check_image(image.as_deref())?;
+        check_mounts(mounts)?;
         check_variables(env)
     }
 
@@ -65,6 +66,47 @@ impl ManifestAdapter {
         }
         check_variables(&params.env)
     }
+}
+
+/// To many tools a limit of 0 is none at all, and so is one that does not fit into a number with a sign.
+fn check_limit(limit: Option<u64>, field: &str) -> Result<(), Error> {
+    match limit {
+        Some(0) => Err(Error::invalid_argument(
+            field,
+            "is 0, with which nothing could run; leave it out where there is to be no limit",
+        )),
+        Some(limit) if i64::try_from(limit).is_err() => Err(Error::invalid_argument(
+            field,
+            format!("is {limit}, which is more than any machine has"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn check_image(image: Option<&str>) -> Result<(), Error> {
+    match image {
+        Some(image) if image.is_empty() || image.starts_with('-') => Err(Error::invalid_argument(
+            "image",
+            format!("is {image:?}, which is empty or would be taken for an option"),
+        )),
+        Some(image) if image.contains('\0') => Err(nul("image")),
+        _ => Ok(()),
+    }
+}
+
+fn check_mounts(mounts: &[Mount]) -> Result<(), Error> {
+    for (index, mount) in mounts.iter().enumerate() {
+        if mount.source.has_nul() || mount.target.has_nul() {
+            return Err(nul(&format!("mounts[{index}]")));
+        }
+        if mount.source.is_empty() || !mount.target.as_bytes().starts_with(b"/") {
+            return Err(Error::invalid_argument(
+                format!("mounts[{index}]"),
+                "has no source, or a target that is no absolute path",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_variables(env: &[Variable]) -> Result<(), Error> {

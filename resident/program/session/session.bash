@@ -51,7 +51,7 @@ __herm_write() {
             if [[ $__herm_name == POSIXLY_CORRECT ]]; then __herm_part=last; else __herm_variable "$__herm_name"; fi
         done
         for __herm_name in "${!__herm_before[@]}"; do
-            case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) continue ;; esac
+            case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASHOPTS | SHELLOPTS) continue ;; esac
             [[ ${!__herm_name+x} ]] || builtin printf '__herm_unset %s\n' "$__herm_name"
         done
         if [[ $__herm_kind == shell ]]; then
@@ -69,7 +69,8 @@ __herm_write() {
     } > "$__herm_new"
 }
 __herm_variable() {
-    case $1 in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) builtin return ;; esac
+    case $1 in PWD | SHLVL | _ | BASHOPTS | SHELLOPTS) builtin return ;; esac
+    [[ ${!1+x} ]] || builtin return
     builtin local __herm_value
     __herm_value=${!1}
     if [[ ${__herm_before[$1]+x} && ${__herm_before[$1]} == "$__herm_value" ]]; then

@@ -13,7 +13,7 @@ __herm_save() {
         (
             IFS=' '
             for __herm_name in $__herm_own; do unset "$__herm_name"; done
-            unset PWD OLDPWD
+            unset PWD
             export -p
             # What the session knows of a variable that is this command's own, it knows for the next.
             for __herm_name in $__herm_own; do

@@ -13,7 +13,7 @@ use herm_protocol::{
 };
 use tokio::{sync::watch, task::JoinSet};
 
-use super::{End, ManifestAdapter, Words};
+use super::{End, ManifestAdapter, Words, spec};
 use crate::manifest::{Values, run};
 
 /// Variables of the sandbox and of the command; the command's win.
@@ -28,7 +28,7 @@ pub(super) fn records(sandbox: &[Variable], command: &[Variable]) -> Vec<BTreeMa
 
 impl ManifestAdapter {
     /// The words that run a caller's command.
-    fn words(&self, params: &RunParams) -> Result<(Words, Arc<End>), Error> {
+    pub(super) fn words(&self, params: &RunParams) -> Result<(Words, Arc<End>), Error> {
         let mut values = self.values_of(&params.sandbox);
         let sandboxes = self.sandboxes();
         let sandbox = sandboxes
@@ -39,7 +39,8 @@ impl ManifestAdapter {
             Command::Shell(text) => self.shell(text, &values),
         };
         values.many.insert("command", command);
-        if let Some(cwd) = params.cwd.as_ref().or(sandbox.cwd.as_ref()) {
+        spec::fill(&mut values, &sandbox.spec);
+        if let Some(cwd) = &params.cwd {
             values.one.insert("cwd", cwd.clone());
         }
         if let Some(user) = &params.user {
@@ -48,7 +49,9 @@ impl ManifestAdapter {
         if params.stdin != Stdin::None {
             values.one.insert("stdin", "".into());
         }
-        values.records.insert("env", records(&sandbox.env, &params.env));
+        values
+            .records
+            .insert("env", records(&sandbox.spec.env, &params.env));
         Ok((
             self.manifest.exec.run.get_ref().fill(&values),
             sandbox.end.clone(),

@@ -11,7 +11,8 @@ use herm_protocol::{
 };
 
 use super::{
-    Kept, ManifestAdapter, OPERATION, Sandbox, exec::records, lines, lock, operation, unavailable, worked,
+    Kept, ManifestAdapter, OPERATION, Sandbox, exec::records, lines, lock, operation, spec, unavailable,
+    worked,
 };
 use crate::manifest::{Template, file::IdFrom, id, run};
 
@@ -33,13 +34,13 @@ impl ManifestAdapter {
             kept = self.keep(&printed);
             id = printed;
         }
-        let cwd = params
-            .spec
+        let mut spec = params.spec;
+        spec.cwd = spec
             .cwd
             .or_else(|| self.manifest.open.cwd.as_deref().map(ByteString::from));
+        let cwd = spec.cwd.clone();
         let sandbox = Sandbox {
-            env: params.spec.env,
-            cwd: cwd.clone(),
+            spec,
             end: Arc::default(),
             _kept: kept,
         };
@@ -71,9 +72,7 @@ impl ManifestAdapter {
         let what = "open a sandbox";
         let mut values = self.values_of(id);
         values.records.insert("env", records(&params.spec.env, &[]));
-        if let Some(cwd) = &params.spec.cwd {
-            values.one.insert("cwd", cwd.clone());
-        }
+        spec::fill(&mut values, &params.spec);
         let within = self.manifest.open.within_s.as_ref();
         let within = within.map_or(OPEN, |within| Duration::from_secs(*within.get_ref()));
         let output = match worked(

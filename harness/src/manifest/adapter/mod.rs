@@ -7,6 +7,7 @@ mod introduction;
 mod keeper;
 mod ledger;
 mod lifecycle;
+mod spec;
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ use herm_protocol::{
     file::{FileContent, ReadParams, WriteParams},
     initialize::{InitializeParams, Initialized, Preflight},
     ledger::Ledger,
-    sandbox::{CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxList, Variable},
+    sandbox::{CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxList, SandboxSpec},
 };
 use tokio::sync::Notify;
 
@@ -74,8 +75,8 @@ struct End {
 
 /// An open sandbox.
 struct Sandbox {
-    env: Vec<Variable>,
-    cwd: Option<ByteString>,
+    /// What it was asked to be; the directory is the one that commands start in, if it is known.
+    spec: SandboxSpec,
     end: Arc<End>,
     /// Closes it should this process be killed.
     _kept: Kept,

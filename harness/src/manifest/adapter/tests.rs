@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use herm_protocol::{ledger::LedgerItem, sandbox::OpenState};
+use herm_protocol::{
+    exec::Command,
+    ledger::LedgerItem,
+    sandbox::{Mount, Network, OpenState, ResourceLimits, Variable},
+};
 
 use super::*;
 use crate::catalogue::Catalogue;
@@ -91,6 +95,132 @@ async fn what_is_not_declared_is_refused() {
     unsupported(adapter.list_conditions().await.unwrap_err());
     unsupported(adapter.apply_condition(struck("stop", None)).await.unwrap_err());
     unsupported(adapter.clear_condition(struck("stop", None)).await.unwrap_err());
+}
+
+const SPECIFIED: &str = r#"
+name = "fake"
+capabilities = ["image", "limits_cpu", "limits_disk", "limits_memory", "limits_pids", "mounts", "network_none", "user"]
+[open]
+run = [
+    "sh", "-c", 'printf "%s\n" "$@" >"$0"', "{scratch}/made",
+    { each = "mounts", words = ["rw", "{source}", "{target}"] }, { each = "read_only_mounts", words = ["ro", "{source}", "{target}"] },
+    { when = "network_none", words = ["--network", "none"] }, { unless = "network_none", words = ["--network", "all"] },
+    { when = "memory_bytes", words = ["--memory", "{memory_bytes}"] }, { when = "pids", words = ["--pids", "{pids}"] },
+    { when = "cpu_millis", words = ["--cpu", "{cpus} {cpu_millis}"] }, { when = "disk_bytes", words = ["--disk", "{disk_bytes}"] },
+    { when = "user", words = ["--user", "{user}"] },
+    { when = "image", words = ["{image}"] }, { unless = "image", words = ["usual"] },
+]
+[exec]
+run = ["sh", "-c", 'printf "%s\n" "$@" >"$0"', "{scratch}/ran", { when = "user", words = ["{user}"] }, { when = "network_none", words = ["alone"] }, "{command}"]
+shell = ["sh", "-c", "--", "{text}"]
+"#;
+
+async fn open_as(adapter: &ManifestAdapter, spec: SandboxSpec) -> Result<Opened, Error> {
+    let (lines, _kept) = tokio::sync::mpsc::channel(1);
+    adapter
+        .open(OpenParams { key: None, spec }, Progress::to(lines))
+        .await
+}
+
+#[tokio::test]
+async fn what_a_sandbox_is_asked_to_be_reaches_the_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let adapter = adapter(folder.path(), SPECIFIED).await;
+    let lines_of = |name: &str| lines(&std::fs::read(folder.path().join(name)).unwrap());
+    open(&adapter).await.unwrap();
+    assert_eq!(lines_of("made"), ["--network", "all", "usual"]);
+    let mount = |source: &str, read_only| Mount {
+        source: source.into(),
+        target: "/in side".into(),
+        read_only,
+    };
+    let spec = SandboxSpec {
+        image: Some("other".into()),
+        mounts: vec![mount("/a", true), mount("/b,c", false)],
+        network: Some(Network::None),
+        limits: ResourceLimits {
+            memory_bytes: Some(1 << 40),
+            pids: Some(64),
+            cpu_millis: Some(1250),
+            disk_bytes: Some(7),
+        },
+        user: Some("somebody".into()),
+        ..SandboxSpec::default()
+    };
+    let sandbox = open_as(&adapter, spec).await.unwrap().sandbox;
+    let expected = "rw|/b,c|/in side|ro|/a|/in side|--network|none|--memory|1099511627776|--pids|64|--cpu|1.250 1250|--disk|7|--user|somebody|other";
+    assert_eq!(lines_of("made").join("|"), expected);
+    let mut params = RunParams::new(&sandbox, "e", Command::Shell("true".into()));
+    for (user, told) in [(None, "somebody"), (Some("nobody"), "nobody")] {
+        params.user = user.map(str::to_owned);
+        let (words, _) = adapter.words(&params).unwrap();
+        let words: Vec<_> = words[4..].iter().map(|word| word.to_string_lossy()).collect();
+        assert_eq!(words, [told, "alone", "sh", "-c", "--", "true"]);
+    }
+}
+
+#[tokio::test]
+async fn what_no_sandbox_can_be_is_refused_before_a_command_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let adapter = adapter(folder.path(), SPECIFIED).await;
+    let limits = |limits| SandboxSpec {
+        limits,
+        ..SandboxSpec::default()
+    };
+    let image = |image: &str| SandboxSpec {
+        image: Some(image.into()),
+        ..SandboxSpec::default()
+    };
+    let mount = |source: &str, target: &str| SandboxSpec {
+        mounts: vec![Mount {
+            source: source.into(),
+            target: target.into(),
+            read_only: false,
+        }],
+        ..SandboxSpec::default()
+    };
+    let none = ResourceLimits::default;
+    for (spec, field) in [
+        (
+            limits(ResourceLimits {
+                memory_bytes: Some(0),
+                ..none()
+            }),
+            "limits.memory_bytes",
+        ),
+        (
+            limits(ResourceLimits {
+                pids: Some(u64::MAX),
+                ..none()
+            }),
+            "limits.pids",
+        ),
+        (
+            limits(ResourceLimits {
+                cpu_millis: Some(0),
+                ..none()
+            }),
+            "limits.cpu_millis",
+        ),
+        (
+            limits(ResourceLimits {
+                disk_bytes: Some(0),
+                ..none()
+            }),
+            "limits.disk_bytes",
+        ),
+        (image(""), "image"),
+        (image("--privileged"), "image"),
+        (image("a\0b"), "image"),
+        (mount("/a", "b"), "mounts[0]"),
+        (mount("", "/b"), "mounts[0]"),
+        (mount("/a\0", "/b"), "mounts[0]"),
+    ] {
+        let error = open_as(&adapter, spec).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.message.starts_with(field), "{error}");
+    }
+    assert!(!folder.path().join("made").exists());
 }
 
 #[tokio::test]

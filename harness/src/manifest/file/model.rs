@@ -96,8 +96,9 @@ pub struct Check {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
-    /// The command. Without `id = "output"` it is given the id as `{sandbox}`. It may name `{cwd}` and each `env` of the
-    /// sandbox.
+    /// The command. Without `id = "output"` it is given the id as `{sandbox}`. It may name what the sandbox was asked to be:
+    /// `{cwd}`, `{user}`, `{image}`, `{memory_bytes}`, `{pids}`, `{cpu_millis}` or `{cpus}`, `{disk_bytes}`, `network_none`,
+    /// and each of `env`, `mounts` and `read_only_mounts`.
     #[serde(default)]
     #[schemars(with = "Option<Template>")]
     pub run: Option<Spanned<Template>>,
@@ -129,7 +130,7 @@ pub enum IdFrom {
 #[serde(deny_unknown_fields)]
 pub struct Exec {
     /// The command; `{command}` stands for the words that are to be run. It may name `{cwd}`, `{user}`, `{stdin}` (there is
-    /// input), and each `env`.
+    /// input), each `env`, and what the sandbox was asked to be, as `open.run` may.
     #[schemars(with = "Template")]
     pub run: Spanned<Template>,
     /// The words that run the text of a shell, `{text}`; they become `{command}`.

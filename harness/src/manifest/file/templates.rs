@@ -8,8 +8,37 @@ use crate::manifest::{Known, Template};
 /// What every command may name.
 const ALWAYS: [&str; 2] = ["run", "scratch"];
 
-/// What has variables.
-const ENVIRONMENT: &[(&str, &[&str])] = &[("env", &["name", "value"])];
+/// Values that a sandbox may be asked to have: what `open.run` and `exec.run` may name.
+const OF_SANDBOX: [&str; 10] = [
+    "sandbox",
+    "cwd",
+    "user",
+    "image",
+    "memory_bytes",
+    "pids",
+    "cpu_millis",
+    "cpus",
+    "disk_bytes",
+    "network_none",
+];
+
+/// Lists that a sandbox may be asked to have, and the fields of what is in them.
+const LISTS_OF_SANDBOX: &[(&str, &[&str])] = &[
+    ("env", &["name", "value"]),
+    ("mounts", &["source", "target"]),
+    ("read_only_mounts", &["source", "target"]),
+];
+
+/// Capabilities of a sandbox, and what has to be named for each so that it is not ignored: one of each group.
+const NAMED_FOR: [(&str, &[&[&str]]); 7] = [
+    ("image", &[&["image"]]),
+    ("limits_cpu", &[&["cpu_millis", "cpus"]]),
+    ("limits_disk", &[&["disk_bytes"]]),
+    ("limits_memory", &[&["memory_bytes"]]),
+    ("limits_pids", &[&["pids"]]),
+    ("mounts", &[&["mounts"], &["read_only_mounts"]]),
+    ("network_none", &[&["network_none"]]),
+];
 
 impl Manifest {
     /// What a command may name: what all may, and `more`.
@@ -36,8 +65,8 @@ impl Manifest {
         }
         if let Some(open) = &self.open.run {
             let known = Known {
-                records: ENVIRONMENT.to_vec(),
-                ..self.known(&["sandbox", "cwd"])
+                records: LISTS_OF_SANDBOX.to_vec(),
+                ..self.known(&OF_SANDBOX)
             };
             check(open, "open.run", &known)?;
         }
@@ -55,14 +84,37 @@ impl Manifest {
             }
         }
         self.check_ledger()?;
+        self.check_named()?;
         self.check_declared()
+    }
+
+    /// What a caller may ask of a sandbox is named by the command that makes it, or by that which runs commands in it.
+    fn check_named(&self) -> Result<(), Wrong> {
+        let commands = [self.open.run.as_ref(), Some(&self.exec.run)];
+        let named = |name: &str| {
+            let mut commands = commands.iter().flatten();
+            commands.any(|command| command.get_ref().uses(name) || command.get_ref().asks_for(name))
+        };
+        for (capability, groups) in NAMED_FOR {
+            let declared = self.capabilities.iter().find(|name| name.get_ref() == capability);
+            let Some(declared) = declared else { continue };
+            let ignored = groups.iter().find(|group| !group.iter().any(|name| named(name)));
+            if let Some(ignored) = ignored {
+                let problem = format!(
+                    "{capability} is declared, but neither open.run nor exec.run names {}, so it would be ignored",
+                    ignored.join(" or ")
+                );
+                return Err(Wrong::new(declared.span().start, problem));
+            }
+        }
+        Ok(())
     }
 
     fn check_exec(&self) -> Result<(), Wrong> {
         let known = Known {
             many: vec!["command"],
-            records: ENVIRONMENT.to_vec(),
-            ..self.known(&["sandbox", "cwd", "stdin", "user"])
+            records: LISTS_OF_SANDBOX.to_vec(),
+            ..self.known(&[&OF_SANDBOX[..], &["stdin"]].concat())
         };
         check(&self.exec.run, "exec.run", &known)?;
         check(&self.exec.shell, "exec.shell", &self.known(&["text", "sandbox"]))?;

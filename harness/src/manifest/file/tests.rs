@@ -72,6 +72,16 @@ fn what_is_wrong_is_told_with_its_place_and_what_may_have_been_meant() {
             "\"ledger\"",
             "3:17: ledger is declared, but there is no [[ledger]]",
         ),
+        (
+            "\"argv\"",
+            "\"limits_cpu\"",
+            "3:17: limits_cpu is declared, but neither open.run nor exec.run names cpu_millis or cpus",
+        ),
+        (
+            "\"argv\"",
+            "\"network_none\"",
+            "3:17: network_none is declared, but neither open.run nor exec.run names network_none",
+        ),
         ("\"argv\"", "\"cwd\"", "3:24: cwd is declared twice"),
         (
             "\"posix\"",
@@ -182,6 +192,23 @@ fn a_variable_that_is_named_is_a_placeholder() {
     parse(&text).unwrap();
     let error = parse(&text.replace("{$HOST}", "{$HOSTS}")).unwrap_err();
     assert!(error.contains("(did you mean `HOST`?)"), "{error}");
+}
+
+#[test]
+fn what_a_sandbox_may_be_asked_to_be_is_named_somewhere() {
+    let mounts = |words: &str| {
+        let text = SMALL.replace("\"argv\"", "\"mounts\"");
+        parse(&text.replace("\"{command}\"", &format!("{words}, \"{{command}}\"")))
+    };
+    let each = |list: &str| format!("{{ each = \"{list}\", words = [\"{{source}}:{{target}}\"] }}");
+    let error = mounts(&each("mounts")).unwrap_err();
+    assert!(error.contains("names read_only_mounts, so it would"), "{error}");
+    mounts(&[each("mounts"), each("read_only_mounts")].join(", ")).unwrap();
+    let error = mounts(&each("mounts").replace("source", "path")).unwrap_err();
+    assert!(error.contains("names {path}"), "{error}");
+    let open = "open = { run = [\"make\", { unless = \"network_none\", words = [\"--net\"] }] }\n[exec]";
+    let text = SMALL.replace("\"argv\"", "\"network_none\"");
+    parse(&text.replace("[exec]", open)).unwrap();
 }
 
 #[test]

@@ -6,13 +6,14 @@ use super::{Manifest, Wrong};
 use crate::{catalogue::Catalogue, near_miss::hint};
 
 /// Capabilities that commands alone can give.
-pub(in crate::manifest) const POSSIBLE: [&str; 23] = [
+pub(in crate::manifest) const POSSIBLE: [&str; 24] = [
     "argv",
     "concurrency",
     "cwd",
     "drop_caps",
     "env",
     "files",
+    "image",
     "isolation",
     "ledger",
     "limits_cpu",

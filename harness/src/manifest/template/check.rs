@@ -129,6 +129,14 @@ impl Template {
         })
     }
 
+    /// Whether words are there, or are left out, because of this value.
+    #[must_use]
+    pub fn asks_for(&self, name: &str) -> bool {
+        self.0.iter().map(Spanned::get_ref).any(|word| {
+            matches!(word, Word::When { when: value, .. } | Word::Unless { unless: value, .. } if value == name)
+        })
+    }
+
     /// Whether a placeholder is used anywhere.
     #[must_use]
     pub fn uses(&self, name: &str) -> bool {

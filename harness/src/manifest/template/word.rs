@@ -30,7 +30,8 @@ pub(super) enum Word {
     },
     /// Words that are there once a record: `{ each = "env", words = ["--env", "{name}={value}"] }`.
     Each {
-        /// The records: `env`, each of which has `{name}` and `{value}`.
+        /// The records: `env`, each of which has `{name}` and `{value}`; `mounts` and `read_only_mounts`, each with `{source}`
+        /// and `{target}`.
         each: String,
         /// The words.
         words: Vec<String>,

@@ -13,7 +13,7 @@ use crate::{
     near_miss::hint,
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::{composed::unknown, exec::like_lines, general::new_mark},
+    steps::{composed::unknown, exec::like_lines, general::new_mark, isolation},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -255,6 +255,9 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
 }
 
 pub(crate) async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
+    if what == "open a sandbox with no network that reaches two hosts" {
+        return isolation::open_contradiction(scene).await;
+    }
     let sandbox = scene.sandbox().await?.id;
     let (name, params) = match what {
         "pause the sandbox" => ("sandbox.pause", json!({"sandbox": sandbox})),

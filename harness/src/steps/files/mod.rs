@@ -4,6 +4,7 @@ mod change;
 pub(super) mod file;
 pub(super) mod large;
 mod place;
+pub(super) mod relative;
 pub(super) mod tree;
 
 use crate::step::StepList;

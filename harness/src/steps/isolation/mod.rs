@@ -1,16 +1,24 @@
-//! Steps of the chapters about what a sandbox keeps apart.
+//! Steps of the chapters about what a sandbox keeps apart, and what it keeps its commands from.
 
+mod address;
+mod airgap;
+mod asked;
 pub(super) mod host;
+mod outside;
 pub(super) mod r#priv;
 pub(super) mod tenant;
+mod way;
 
+use super::composed::unknown;
 use crate::{
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::composed::unknown,
 };
 
+pub(super) use asked::{WITHOUT_NETWORK, open_contradiction};
+
 pub(super) fn register(steps: &mut StepList) {
+    asked::register(steps);
     host::register(steps);
     steps.when("a command tries to {words}", |scene, arguments| {
         Box::pin(async move {
@@ -26,6 +34,9 @@ pub(super) fn register(steps: &mut StepList) {
 
 /// Has a command tell something of what it runs in.
 pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(how) = what.strip_prefix("its ways to a network") {
+        return airgap::tell_ways(scene, how.trim_start_matches(", run ")).await;
+    }
     let text = match what {
         "what it may do" => return r#priv::tell(scene).await,
         "the name of its machine" => host::NAME,
@@ -36,7 +47,19 @@ pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     scene.run(&params).await
 }
 
-/// What is seen of it.
+/// What a command uses to get out of its sandbox, or to find where that ends.
+pub(super) async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(means) = what.strip_suffix(" to reach this machine") {
+        return airgap::reach_machine(scene, means).await;
+    }
+    match what {
+        "the loopback to talk to another" => airgap::talk(scene).await,
+        "a connection to reach the sandbox beside it" => airgap::reach_neighbour(scene).await,
+        other => Err(unknown(other, "used by a command")),
+    }
+}
+
+/// What is seen of a sandbox or of what a command has told.
 pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
     match what {
         "not to be seen" => host::unseen(scene).await,
@@ -46,15 +69,18 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "without capabilities that reach beyond a sandbox" => r#priv::without_capabilities(scene),
         "without a way to more privileges" => r#priv::without_more(scene),
         "behind a filter of what it asks of the kernel" => r#priv::filtered(scene),
+        "told none but the loopback" => airgap::only_loopback(scene),
+        "without a network wherever a command runs" => airgap::none_wherever(scene).await,
         other => Err(unknown(other, "seen")),
     }
 }
 
-/// What has become of what was tried.
+/// What has become of something that a command has tried.
 pub(super) fn it_was(scene: &Scene, what: &str) -> StepResult {
     match what {
         "in vain" => r#priv::in_vain(scene),
         "managed" => r#priv::managed(scene),
+        "turned away at once, and nobody has heard of it" => airgap::turned_away(scene),
         other => Err(unknown(other, "seen")),
     }
 }

@@ -246,8 +246,31 @@ async fn run_many(scene: &mut Scene, count: u32, which: &str) -> StepResult {
                 run_in_vain(scene, kind).await?;
             }
         }
+        "that are cancelled" => {
+            cancel_one(scene).await.map_err(Failure::while_preparing)?;
+            scene.note_what_there_is().await?;
+            for _ in 0..count {
+                cancel_one(scene).await?;
+            }
+        }
         other => return Err(unknown(other, "run")),
     }
+    Ok(())
+}
+
+/// Cancels a command that has begun. Its text is too long for an argument, where the backend takes a message of that size.
+async fn cancel_one(scene: &mut Scene) -> StepResult {
+    let patience = scene.patience();
+    let stated = scene.initialized().await?.limits.max_message_bytes;
+    let most = stated.map_or(LONG, |most| usize::try_from(most / 2).unwrap_or(LONG));
+    let text = format!("echo begun; sleep 20 # {}", "x".repeat(LONG.min(most)));
+    let params = scene.command(text).await?;
+    let mut exec = scene.start(&params).await?;
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
+    exec.cancel(patience).await?;
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
     Ok(())
 }
 

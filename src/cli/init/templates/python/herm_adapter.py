@@ -582,6 +582,9 @@ def _open_params(fields: _Fields) -> OpenParams:
     if spec.get("network") is not None:
         wish = spec.fields("network")
         mode = wish.text("mode")
+        if mode != "allow" and wish.get("hosts"):
+            problem = "goes with the mode allow; leave it out, or ask for that mode"
+            raise InvalidArgument(wish.name("hosts"), problem)
         if mode == "none":
             network = Network("none")
         elif mode == "allow":
@@ -925,8 +928,6 @@ class Adapter:
     """What works; everything else is refused before your methods are called."""
     choices: Mapping[str, str] = {}
     """Which way holds where both are right."""
-    accepts_images: bool = False
-    """Whether `sandbox.open` may name an image."""
     parallelism: int = 1
     """How many requirements may be tested at the same time."""
     max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -1988,11 +1989,10 @@ class _Server:
     def _open(self, fields: _Fields) -> Json:
         params = _open_params(fields)
         self._need("attach", params.key is not None)
-        if params.image is not None and not self._adapter.accepts_images:
-            raise Unsupported("image")
         for capability, asked in (
             ("cwd", params.cwd is not None),
             ("env", bool(params.env)),
+            ("image", params.image is not None),
             ("mounts", bool(params.mounts)),
             ("network_none", params.network.mode == "none"),
             ("network_allow", params.network.mode == "allow"),

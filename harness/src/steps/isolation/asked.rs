@@ -1,0 +1,62 @@
+//! What a sandbox is asked to be when it is opened.
+
+use herm_protocol::{
+    client::CallError,
+    sandbox::{Network, Opened, SandboxSpec},
+};
+use serde_json::json;
+
+use crate::{
+    scene::{Sandbox, Scene},
+    step::{StepList, StepResult},
+    steps::composed::unknown,
+};
+
+/// How the words go on that ask for a sandbox under a key to have no network.
+pub(crate) const WITHOUT_NETWORK: &str = " and without a network";
+
+pub(super) fn register(steps: &mut StepList) {
+    steps.given("a sandbox with {words}", |scene, arguments| {
+        Box::pin(async move { prepare(scene, arguments.words(0)?).await })
+    });
+}
+
+/// Opens the sandbox of the scenario, and before it another one where the words ask for one beside it.
+async fn prepare(scene: &mut Scene, words: &str) -> StepResult {
+    let (words, beside) = match words.split_once(", beside one with ") {
+        Some((words, beside)) => (words, Some(beside)),
+        None => (words, None),
+    };
+    for words in beside.into_iter().chain([words]) {
+        let spec = spec_of(words).ok_or_else(|| unknown(words, "asked of a sandbox"))?;
+        scene.prepare_sandbox(spec).await?;
+    }
+    Ok(())
+}
+
+/// What the words ask of a sandbox.
+fn spec_of(words: &str) -> Option<SandboxSpec> {
+    let spec = SandboxSpec::default();
+    match words {
+        "the usual network" => Some(spec),
+        "no network" => Some(SandboxSpec {
+            network: Some(Network::None),
+            ..spec
+        }),
+        _ => None,
+    }
+}
+
+/// Asks for a sandbox that reaches nothing, and two hosts. One that is made all the same is the scenario's to close.
+pub(crate) async fn open_contradiction(scene: &mut Scene) -> StepResult {
+    let network = json!({"mode": "none", "hosts": ["one.herm.invalid", "two.herm.invalid"]});
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let answer = client
+        .call_raw("sandbox.open", &json!({"spec": {"network": network}}), patience)
+        .await;
+    let opened = scene.answer::<serde_json::Value>(answer)?;
+    let opened = opened.and_then(|opened| serde_json::from_value::<Opened>(opened).ok());
+    scene.own.extend(opened.map(Sandbox::new));
+    Ok::<(), CallError>(()).map_err(Into::into)
+}
