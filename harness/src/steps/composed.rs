@@ -10,7 +10,7 @@ use super::{
     },
     files::{file, relative, tree},
     general,
-    isolation::{self, host},
+    isolation::{self, host, r#priv, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -28,6 +28,9 @@ pub(super) fn register(steps: &mut StepList) {
                 }
                 if let Some(bytes) = number_in(what, "prints ", " bytes to a caller that takes nothing") {
                     return cancel::print_to_nobody(scene, bytes).await;
+                }
+                if let Some(what) = what.strip_suffix(" in the first one") {
+                    return tenant::in_first(scene, what).await;
                 }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
@@ -209,6 +212,7 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     match which {
         "uses variables that look like lines of a file" => like_lines::give_program(scene).await,
         "prints the variable of its sandbox" => open::print_variable_by_program(scene).await,
+        "tells what it may do" => r#priv::tell_by_program(scene).await,
         "prints its working directory" => otherwise::print_directory(scene).await,
         "names the files that it holds open" => open_files::tell_by_program(scene).await,
         "tells the name that it was called by" => args::tell_own_name(scene).await,

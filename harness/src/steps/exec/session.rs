@@ -14,7 +14,7 @@ use crate::{
     steps::{
         composed::{number_in, unknown},
         general::{expect_outcome, show},
-        isolation::host,
+        isolation::{host, r#priv},
     },
 };
 
@@ -271,6 +271,9 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
     }
     if let Some(how) = what.strip_prefix("looks for ") {
         return host::look_in_session(scene, how).await;
+    }
+    if what == "tells what it may do" {
+        return r#priv::tell_in_session(scene).await;
     }
     if let Some(text) = hostile(what) {
         return run(scene, text).await;

@@ -5,6 +5,8 @@ mod airgap;
 mod asked;
 pub(super) mod host;
 mod outside;
+pub(super) mod r#priv;
+pub(super) mod tenant;
 mod way;
 
 use super::composed::unknown;
@@ -24,7 +26,7 @@ pub(super) fn register(steps: &mut StepList) {
                 "leave a file wherever this machine keeps temporary ones" => {
                     host::leave_everywhere(scene).await
                 }
-                other => Err(unknown(other, "tried")),
+                other => r#priv::attempt(scene, other).await,
             }
         })
     });
@@ -36,6 +38,7 @@ pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
         return airgap::tell_ways(scene, how.trim_start_matches(", run ")).await;
     }
     let text = match what {
+        "what it may do" => return r#priv::tell(scene).await,
         "the name of its machine" => host::NAME,
         "what its kernel has logged" => host::LOG,
         other => return Err(unknown(other, "told")),
@@ -63,6 +66,9 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "nowhere on this machine" => host::not_here(scene).await,
         "another name than this machine's" => host::other_name(scene),
         "nothing of this machine's log" => host::nothing_of_the_log(scene).await,
+        "without capabilities that reach beyond a sandbox" => r#priv::without_capabilities(scene),
+        "without a way to more privileges" => r#priv::without_more(scene),
+        "behind a filter of what it asks of the kernel" => r#priv::filtered(scene),
         "told none but the loopback" => airgap::only_loopback(scene),
         "without a network wherever a command runs" => airgap::none_wherever(scene).await,
         other => Err(unknown(other, "seen")),
@@ -72,6 +78,8 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
 /// What has become of something that a command has tried.
 pub(super) fn it_was(scene: &Scene, what: &str) -> StepResult {
     match what {
+        "in vain" => r#priv::in_vain(scene),
+        "managed" => r#priv::managed(scene),
         "turned away at once, and nobody has heard of it" => airgap::turned_away(scene),
         other => Err(unknown(other, "seen")),
     }
