@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, path::Path};
 
-use bollard::models::{ContainerInspectResponse, MountPoint, MountPointType, Volume};
+use bollard::models::{ContainerInspectResponse, MountPoint, Volume};
 use herm_protocol::{
     Error,
     policy::{ClassifyParams, HostAccess},
@@ -67,13 +67,13 @@ impl Engine {
     }
 
     async fn effective(&self, point: &MountPoint) -> Result<EffectiveMount, Error> {
-        let kind = match point.typ {
-            Some(MountPointType::BIND) => {
+        let kind = match point.typ.as_deref() {
+            Some("bind") => {
                 let source = point.source.clone().unwrap_or_default();
                 let identity = identity_of(Path::new(&source)).await;
                 MountKind::Bind { source, identity }
             }
-            Some(MountPointType::VOLUME) => {
+            Some("volume") => {
                 let name = point.name.clone().unwrap_or_default();
                 let there = self.volume(&name).await?.map(existing);
                 MountKind::Volume {
@@ -82,9 +82,9 @@ impl Engine {
                     options: there.and_then(|there| there.options),
                 }
             }
-            Some(MountPointType::TMPFS) => MountKind::Tmpfs,
-            Some(MountPointType::NPIPE) => MountKind::NamedPipe(point.source.clone().unwrap_or_default()),
-            other => MountKind::Other(other.map_or_else(String::new, |kind| kind.to_string())),
+            Some("tmpfs") => MountKind::Tmpfs,
+            Some("npipe") => MountKind::NamedPipe(point.source.clone().unwrap_or_default()),
+            other => MountKind::Other(other.unwrap_or_default().to_owned()),
         };
         Ok(EffectiveMount {
             kind,
