@@ -269,7 +269,10 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         scene.notes.content = Some(text.output.as_bytes().to_vec());
         return run(scene, text.script).await;
     }
-    if let Some(how) = what.strip_prefix("looks for ") {
+    if let Some(how) = what
+        .strip_prefix("looks for ")
+        .filter(|how| how.starts_with("it "))
+    {
         return host::look_in_session(scene, how).await;
     }
     if what == "tells what it may do" {
