@@ -39,6 +39,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "has left a beat behind" => leave_beat(scene).await,
                     "has left files of every kind" => kept_files::leave(scene).await,
                     "has removed the directory that commands start in" => cwd::remove_first(scene).await,
+                    "has filled that room" => isolation::fill(scene).await,
                     "was run in a directory that does not exist" => cwd::run_nowhere(scene).await,
                     other => cancel::start(scene, other).await,
                 }
@@ -172,6 +173,7 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
         "abandoned by its reader" => exit::lose_reader(scene).await,
         "cancelled as soon as it is asked for" => cancel::cancel_early(scene).await,
         "run under the name of one that runs" => race::run_under_used_name(scene).await,
+        "run where there is no room for it" => isolation::run_without_room(scene).await,
         "run as a user that does not exist" => user::run_as_unknown(scene).await,
         "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
         other => Err(unknown(other, "done with a command")),

@@ -19,6 +19,7 @@ const CAPABILITIES: &[&str] = &[
     "cwd",
     "drop_caps",
     "env",
+    "host_access",
     "inspect",
     "isolation",
     "ledger",

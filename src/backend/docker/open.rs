@@ -21,6 +21,7 @@ use super::{
     leash, names,
     names::Owner,
     prepare::Prepared,
+    reach,
     record::Record,
     sandbox::{Inhabited, Sandbox, Ties, remove_directory},
     secret::Known,
@@ -28,7 +29,8 @@ use super::{
 use crate::{
     backend::local::{Mode, adapter::blocking, check, kept, lock},
     files::file_error,
-    resident::MeetingDirectory,
+    policy::host_access::AccessLevel,
+    resident::{MEETING, MeetingDirectory},
 };
 
 /// Random characters in the name of a sandbox without a key; nobody meets or guesses it.
@@ -66,6 +68,16 @@ impl DockerBackend {
                 (sandbox, Found { state, notice: None })
             }
         };
+        let reached = match self.reached(&engine, &sandbox).await {
+            Ok(reached) => reached,
+            Err(error) => {
+                if sandbox.key.is_none() {
+                    engine.remove(&sandbox.id).await?;
+                    sandbox.forget().await?;
+                }
+                return Err(error);
+            }
+        };
         let of_mode = (self.0.mode == Mode::Native).then(|| {
             [
                 "native mode: no jobs and no sessions, each command has a shell of its own".to_owned(),
@@ -83,10 +95,27 @@ impl DockerBackend {
                 .flatten()
                 .chain(found.notice)
                 .chain(prepared.notices)
+                .chain(reached)
                 .collect(),
         };
         self.take_in(&engine, sandbox).await?;
         Ok(opened)
+    }
+
+    /// What of this machine commands reach, a line each.
+    async fn reached(&self, engine: &Engine, sandbox: &Sandbox) -> Result<Vec<String>, Error> {
+        let container = engine.container(&sandbox.id).await?;
+        let container = container.ok_or_else(|| Error::sandbox_not_found(&sandbox.id))?;
+        let meeting = sandbox.directory.join(MEETING);
+        let own = reach::identity_of(&meeting).await.into_iter().collect();
+        let reach = engine.reach(&container, own).await?;
+        let told = reach
+            .reasons
+            .iter()
+            .filter(|reason| reason.level > AccessLevel::None);
+        Ok(told
+            .map(|reason| format!("commands reach this machine by {}: {}", reason.what, reason.why))
+            .collect())
     }
 
     /// Takes a sandbox among those that are open.
