@@ -249,7 +249,7 @@ async fn act(scene: &mut Scene, what: &str) -> Result<String, Failure> {
         other => return Err(unknown(other, "tried")),
     };
     Ok(format!(
-        "if ! command -v {tool} >/dev/null; then echo missing {tool}; elif {{ {text}; }} >/dev/null 2>&1; then echo done; fi; echo looked"
+        "if ! command -v {tool} >/dev/null; then echo missing {tool}; elif {{ {text}; }} >/dev/null 2>&1; then echo done by {tool}; fi; echo looked"
     ))
 }
 
@@ -307,12 +307,11 @@ fn give_away() -> String {
 /// What was tried was refused, or has found nothing.
 pub(super) fn in_vain(scene: &Scene) -> StepResult {
     let seen = told(&scene.notes.content.clone().unwrap_or_default())?;
-    let done: Vec<&str> = seen.lines().filter(|line| line.starts_with("done")).collect();
+    let done: Vec<&str> = seen.lines().filter_map(|line| line.strip_prefix("done ")).collect();
     if !done.is_empty() {
-        return Err(Failure::failed(
-            "it to be refused, or to find nothing",
-            format!("it could be done: {}", show(done.join("; ").as_bytes())),
-        ));
+        let done = show(done.join("; ").as_bytes());
+        let expected = "it to be refused, or to find nothing";
+        return Err(Failure::failed(expected, format!("it could be done: {done}")));
     }
     match seen.lines().find_map(|line| line.strip_prefix("missing ")) {
         Some(tool) => Err(Failure::inconclusive(format!("{tool} is not in the sandbox"))),
