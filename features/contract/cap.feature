@@ -61,6 +61,22 @@ Feature: CAP: what is declared works, and what is not is refused
     Examples:
       | property         |
       | a process limit  |
+    @needs:!limits_cpu
+    Examples:
+      | property          |
+      | a processor limit |
+    @needs:!limits_disk
+    Examples:
+      | property         |
+      | a disk limit     |
+    @needs:!network_allow
+    Examples:
+      | property                 |
+      | a network of named hosts |
+    @needs:!image
+    Examples:
+      | property         |
+      | an image         |
     @needs:!mounts
     Examples:
       | property         |

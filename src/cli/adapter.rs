@@ -16,7 +16,7 @@ use herm::{
     },
     config::{Config, Sources},
 };
-use herm_fixtures::condition::{self, Conditioned, LocalWorld};
+use herm_fixtures::condition::{self, Conditioned, DockerWorld, LocalWorld};
 use herm_harness::{
     catalogue::Catalogue,
     manifest::{Manifest, ManifestAdapter},
@@ -103,7 +103,10 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
             .filter(|image| !image.is_empty())
             .unwrap_or_else(|| IMAGE.into());
         return match docker_backend(&image, mode, streams, spool_full) {
-            Ok(backend) => block_on(serve(Arc::new(backend))),
+            Ok(backend) => block_on(async move {
+                let backend = Conditioned::new(backend, DockerWorld::default());
+                serve(Arc::new(backend)).await
+            }),
             Err(error) => fail(Exit::Broken, error),
         };
     }
@@ -114,7 +117,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     })
 }
 
-/// The docker backend with the defaults of its configuration, but for the image.
+/// The docker backend with the defaults of its configuration, but for the image and what a condition says.
 fn docker_backend(
     image: &str,
     mode: Mode,
@@ -128,6 +131,10 @@ fn docker_backend(
     let sources = sources
         .with("--backend", "terminal.backend", Some(docker::BACKEND))
         .with("--image", "terminal.docker_image", Some(image));
+    let told = condition::docker_settings().map_err(|error| error.to_string())?;
+    let sources = told.iter().fold(sources, |sources, (key, value)| {
+        sources.with(condition::DOCKER_VARIABLE, key, Some(value))
+    });
     let config = Config::of_arguments(&sources).map_err(|problems| problems.to_string())?;
     let config = config.docker(&sources).map_err(|problems| problems.to_string())?;
     Ok(DockerBackend::new(config, mode, streams, spool_full))

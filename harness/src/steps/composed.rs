@@ -11,7 +11,7 @@ use super::{
     },
     files::{file, relative, tree},
     general,
-    isolation::{self, host},
+    isolation::{self, host, r#priv, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -30,6 +30,9 @@ pub(super) fn register(steps: &mut StepList) {
                 if let Some(bytes) = number_in(what, "prints ", " bytes to a caller that takes nothing") {
                     return cancel::print_to_nobody(scene, bytes).await;
                 }
+                if let Some(what) = what.strip_suffix(" in the first one") {
+                    return tenant::in_first(scene, what).await;
+                }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
                     "keeps a beat and does not read its input" => busy::leave_unread(scene).await,
@@ -37,6 +40,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "has left a beat behind" => leave_beat(scene).await,
                     "has left files of every kind" => kept_files::leave(scene).await,
                     "has removed the directory that commands start in" => cwd::remove_first(scene).await,
+                    "has filled that room" => isolation::fill(scene).await,
                     "was run in a directory that does not exist" => cwd::run_nowhere(scene).await,
                     other => cancel::start(scene, other).await,
                 }
@@ -174,6 +178,7 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
         "abandoned by its reader" => exit::lose_reader(scene).await,
         "cancelled as soon as it is asked for" => cancel::cancel_early(scene).await,
         "run under the name of one that runs" => race::run_under_used_name(scene).await,
+        "run where there is no room for it" => isolation::run_without_room(scene).await,
         "run as a user that does not exist" => user::run_as_unknown(scene).await,
         "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
         other => Err(unknown(other, "done with a command")),
@@ -214,6 +219,7 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     match which {
         "uses variables that look like lines of a file" => like_lines::give_program(scene).await,
         "prints the variable of its sandbox" => open::print_variable_by_program(scene).await,
+        "tells what it may do" => r#priv::tell_by_program(scene).await,
         "prints its working directory" => otherwise::print_directory(scene).await,
         "names the files that it holds open" => open_files::tell_by_program(scene).await,
         "tells the name that it was called by" => args::tell_own_name(scene).await,

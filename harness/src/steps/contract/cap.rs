@@ -248,7 +248,31 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
             cwd: Some("/".into()),
             ..spec
         },
-        other => return Err(Failure::suite(format!("{other:?} is no property of a sandbox"))),
+        "an image" => SandboxSpec {
+            image: Some("herm-test".into()),
+            ..spec
+        },
+        "a network of named hosts" => SandboxSpec {
+            network: Some(Network::Allow {
+                hosts: vec!["one.herm.invalid".into()],
+            }),
+            ..spec
+        },
+        "a processor limit" => SandboxSpec {
+            limits: ResourceLimits {
+                cpu_millis: Some(500),
+                ..ResourceLimits::default()
+            },
+            ..spec
+        },
+        "a disk limit" => SandboxSpec {
+            limits: ResourceLimits {
+                disk_bytes: Some(1 << 28),
+                ..ResourceLimits::default()
+            },
+            ..spec
+        },
+        other => isolation::spec_of(other).ok_or_else(|| unknown(other, "a property of a sandbox"))?,
     };
     let opened = scene.open_keyed(key, spec).await;
     scene.answer(opened).map(|_| ())

@@ -14,7 +14,7 @@ use crate::{
     steps::{
         composed::{number_in, unknown},
         general::{expect_outcome, show},
-        isolation::host,
+        isolation::{host, r#priv},
     },
 };
 
@@ -269,8 +269,14 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         scene.notes.content = Some(text.output.as_bytes().to_vec());
         return run(scene, text.script).await;
     }
-    if let Some(how) = what.strip_prefix("looks for ") {
+    if let Some(how) = what
+        .strip_prefix("looks for ")
+        .filter(|how| how.starts_with("it "))
+    {
         return host::look_in_session(scene, how).await;
+    }
+    if what == "tells what it may do" {
+        return r#priv::tell_in_session(scene).await;
     }
     if let Some(text) = hostile(what) {
         return run(scene, text).await;
