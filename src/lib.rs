@@ -4,4 +4,5 @@ pub mod backend;
 pub mod caller;
 pub mod config;
 pub mod files;
+pub mod policy;
 pub mod resident;

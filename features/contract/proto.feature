@@ -60,7 +60,7 @@ Feature: PROTO: both sides understand each other, now and later
     When a program is given an argument of bytes that are not valid UTF-8
     Then it has received exactly these bytes
 
-  @id:PROTO-008 @must @since:0.1 @profile:core @mutant:ignores-credit @mutant:ignores-credit-for-errors @mutant:counts-credit-twice
+  @id:PROTO-008 @must @since:0.1 @profile:core @mutant:ignores-credit @mutant:ignores-credit-for-errors @mutant:counts-credit-twice @mutant:ignores-credit-for-programs @mutant:ignores-credit-in-sessions
   Scenario Outline: No more output is sent than the caller has room for
     A host process froze on half a gigabyte of output that nobody had asked for (https://github.com/NousResearch/hermes-agent/issues/64435).
     Given an open sandbox
@@ -74,6 +74,14 @@ Feature: PROTO: both sides understand each other, now and later
       | 100000 | as errors | 4096 |
       | 8192   | as output | 4096 |
       | 40     | as output | 1    |
+    @needs:argv
+    Examples:
+      | many   | as                     | room |
+      | 100000 | as output of a program | 4096 |
+    @needs:sessions
+    Examples:
+      | many   | as                                  | room |
+      | 100000 | as output of a command of a session | 4096 |
 
   @id:PROTO-009 @must @since:0.1 @profile:core @alone @mutant:lingers-when-its-input-has-ended
   Scenario: The end of its input ends the backend and what runs in it

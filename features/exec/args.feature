@@ -9,7 +9,7 @@ Feature: ARGS: long texts and lists of arguments arrive whole
     Then the digest is that of all that was printed
     And the outcome is exited with code 0
 
-  @id:ARGS-002 @must @since:0.1 @profile:core @mutant:text-as-one-argument
+  @id:ARGS-002 @must @since:0.1 @profile:core @mutant:text-as-one-argument @mutant:forgets-the-end-of-an-argument
   Scenario Outline: A text longer than an argument may be runs whole
     Text that held a file failed with "argument list too long" (https://github.com/langchain-ai/deepagents/pull/2117).
     Given an open sandbox
@@ -19,6 +19,7 @@ Feature: ARGS: long texts and lists of arguments arrive whole
 
     Examples:
       | size |
+      | 128  |
       | 129  |
       | 3072 |
 
@@ -105,3 +106,44 @@ Feature: ARGS: long texts and lists of arguments arrive whole
     Given an open sandbox
     When a program tells the name that it was called by
     Then standard output is exactly "sh\n"
+
+  @id:ARGS-011 @must @since:0.1 @profile:core @mutant:long-texts-lose-their-code @mutant:long-texts-come-from-a-file @mutant:long-texts-lose-their-variables @mutant:long-texts-lose-their-directory @mutant:long-texts-lose-their-input @mutant:long-texts-have-no-deadline
+  Scenario Outline: A text that is longer than an argument may be is run as any other
+    What is too long for one way goes another, on which other things get lost (https://github.com/NousResearch/hermes-agent/pull/22913).
+    Given an open sandbox
+    When a command whose text has 200 KiB behind what <does something> is run
+    Then the outcome is <so>
+    And standard output is what that text asks for
+
+    Examples:
+      | does something                         | so                 |
+      | exits with 3 in its middle             | exited with code 3 |
+      | turns on errexit and then fails with 7 | exited with code 7 |
+      | looks at its name and its parameters   | exited with code 0 |
+      | looks at its options                   | exited with code 0 |
+      | reads its input before it goes on      | exited with code 0 |
+    @needs:env
+    Examples:
+      | does something                         | so                 |
+      | prints its variable                    | exited with code 0 |
+    @needs:cwd
+    Examples:
+      | does something                         | so                 |
+      | prints its directory                   | exited with code 0 |
+    @needs:stdin
+    Examples:
+      | does something                         | so                 |
+      | repeats its input                      | exited with code 0 |
+    @needs:timeout
+    Examples:
+      | does something                         | so                 |
+      | sleeps beyond its deadline             | timed out          |
+
+  @id:ARGS-012 @must @since:0.1 @profile:core @needs:cancel @mutant:long-texts-cannot-be-cancelled
+  Scenario: A command whose text is longer than an argument may be can be cancelled
+    An interrupt ended the call while the command ran on (https://github.com/NousResearch/hermes-agent/issues/65298); what is started in another way is ended in another way.
+    Given an open sandbox
+    And a command that keeps a beat, as a long text
+    When the command is cancelled
+    Then the outcome is cancelled
+    And the beat has stopped

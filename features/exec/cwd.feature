@@ -8,15 +8,24 @@ Feature: CWD: a command runs where it was told to
     When a command leaves a mark in its working directory
     Then the next command finds the mark in its own
 
-  @id:CWD-002 @must @since:0.1 @profile:core @needs:cwd @mutant:ignores-the-directory
-  Scenario: A command starts in the directory it is given
+  @id:CWD-002 @must @since:0.1 @profile:core @needs:cwd @mutant:ignores-the-directory @mutant:stops-at-slashes-at-the-end
+  Scenario Outline: A command starts in the directory it is given
     An inherited variable overrode the directory that was asked for (https://github.com/NousResearch/hermes-agent/issues/95078).
     Given an open sandbox
     And a directory named "elsewhere"
-    When a command in this directory prints its working directory
+    When a command in <a directory> prints its working directory
     Then it is this directory
 
-  @id:CWD-003 @must @since:0.1 @profile:core @needs:cwd @mutant:splits-directories-at-blanks @mutant:expands-directories
+    Examples:
+      | a directory                                             |
+      | this directory                                          |
+      | this directory, spelt with a slash at its end,          |
+      | this directory, spelt with slashes at its end,          |
+      | this directory, spelt with two slashes between its parts, |
+      | this directory, spelt with a dot at its end,            |
+      | this directory, spelt with a way there and back,        |
+
+  @id:CWD-003 @must @since:0.1 @profile:core @needs:cwd @mutant:splits-directories-at-blanks @mutant:expands-directories @mutant:decodes-directories @mutant:turns-backslashes-of-directories
   Scenario Outline: A directory's name is taken literally
     A directory with a space in its name broke every command (https://github.com/bojieli/ai-agent-book/pull/177).
     Given an open sandbox
@@ -37,6 +46,11 @@ Feature: CWD: a command runs where it was told to
       | ~                |
       | grün-日本        |
       | semi;colon&      |
+      | 100%25 %41       |
+      | back\\\\slash\\\\n |
+      | [a]*?            |
+      | #1 =2 !3         |
+      | ...              |
 
   @id:CWD-004 @must @since:0.1 @profile:core @needs:cwd @mutant:runs-somewhere-else
   Scenario: A directory that does not exist is refused, and nothing runs
@@ -170,3 +184,15 @@ Feature: CWD: a command runs where it was told to
     Examples:
       | what it is             |
       | a command of a session |
+
+  @id:CWD-019 @must @since:0.1 @profile:core @needs:cwd @mutant:cuts-names-of-directories @mutant:directories-in-1024-bytes
+  Scenario Outline: A directory is entered however long its name or its path is
+    A name may have 255 bytes, and a path 4095 (https://man7.org/linux/man-pages/man7/path_resolution.7.html); buffers for them are often smaller.
+    Given an open sandbox
+    When a command in a directory whose <part is long> prints its working directory
+    Then it is this directory
+
+    Examples:
+      | part is long                  |
+      | name has 255 bytes            |
+      | path has more than 3000 bytes |

@@ -42,12 +42,17 @@ Feature: ENV: a command sees the variables it was given, and no secrets
       | HERM_CANARY_TOKEN     |
       | HARMLESS_LOOKING_NAME |
 
-  @id:ENV-004 @must @since:0.1 @profile:core @fresh @needs:env @mutant:sandbox-variables-win
-  Scenario: A variable of a command wins over one of the sandbox
+  @id:ENV-004 @must @since:0.1 @profile:core @fresh @needs:env @mutant:sandbox-variables-win @mutant:empty-values-are-none
+  Scenario Outline: A variable of a command wins over one of the sandbox
     Which value counted depended on who had made the sandbox first (https://github.com/NousResearch/hermes-agent/issues/100444).
     Given a sandbox opened with the variable "PROBE_WHO" set to "sandbox"
-    When a command with the variable "PROBE_WHO" set to "command" prints it
-    Then standard output is exactly "command"
+    When a command with the variable "PROBE_WHO" set to "<value>" prints it between two signs
+    Then standard output is exactly "[<value>]"
+
+    Examples:
+      | value   |
+      | command |
+      |         |
 
   @id:ENV-005 @must @since:0.1 @profile:core @mutant:without-a-path
   Scenario: The usual programs are found
@@ -179,7 +184,7 @@ Feature: ENV: a command sees the variables it was given, and no secrets
       | who            |
       | a program uses |
 
-  @id:ENV-018 @must @since:0.1 @profile:core @needs:env @mutant:takes-no-variables-of-the-system @mutant:needs-its-own-search-path
+  @id:ENV-018 @must @since:0.1 @profile:core @needs:env @mutant:takes-no-variables-of-the-system @mutant:needs-its-own-search-path @mutant:keeps-what-shells-read-first-for-itself
   Scenario Outline: A variable that others read, too, is what it was given as
     An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286).
     Given an open sandbox
@@ -196,6 +201,13 @@ Feature: ENV: a command sees the variables it was given, and no secrets
       | TERM            |
       | TMPDIR          |
       | USER            |
+      | BASH_ENV        |
+      | ENV             |
+      | SHELL           |
+      | LOGNAME         |
+      | HOSTNAME        |
+      | HTTPS_PROXY     |
+      | SSH_AUTH_SOCK   |
     @needs:streams_apart,streams=apart
     Examples: of which a shell may complain
       | name            |
@@ -208,3 +220,18 @@ Feature: ENV: a command sees the variables it was given, and no secrets
     Given an open sandbox
     When a command with the variable "probe_name" set to "small" prints it beside one in capital letters
     Then standard output is exactly "small PROBE_NAME"
+
+  @id:ENV-020 @must @since:0.1 @profile:core @needs:env @mutant:the-first-value-counts
+  Scenario: Of two values of one variable the last one counts
+    Which value counted depended on who had made the sandbox first (https://github.com/NousResearch/hermes-agent/issues/100444); a caller that puts its own behind
+    those of others means its own.
+    Given an open sandbox
+    When a command with the variable "PROBE_TWICE" set to "its own" behind another value prints it
+    Then standard output is exactly "its own"
+
+  @id:ENV-021 @must @since:0.1 @profile:core @needs:env @mutant:takes-five-hundred-variables
+  Scenario: A thousand variables arrive
+    What is taken from a list that is bounded without a word is taken for all (https://github.com/NousResearch/hermes-agent/issues/86401).
+    Given an open sandbox
+    When a command uses a thousand variables of its own
+    Then standard output is exactly "1000\n"

@@ -31,7 +31,7 @@ Feature: EXIT: how a command ended is told as it was
     When a command exits with code 124
     Then the outcome is exited with code 124
 
-  @id:EXIT-003 @must @since:0.1 @profile:core @mutant:signals-as-exit-codes @mutant:takes-the-core-for-the-signal @mutant:knows-thirty-one-signals @mutant:forgives-broken-pipes
+  @id:EXIT-003 @must @since:0.1 @profile:core @mutant:signals-as-exit-codes @mutant:takes-the-core-for-the-signal @mutant:knows-thirty-one-signals @mutant:forgives-broken-pipes @mutant:hangups-are-lost-sandboxes @mutant:knows-sixty-three-signals
   Scenario Outline: A command that a signal ended is told with the signal
     The kill of a tool's shell was recorded as success (https://github.com/vm0-ai/vm0/issues/33855).
     Given an open sandbox
@@ -46,6 +46,10 @@ Feature: EXIT: how a command ended is told as it was
       | 11     |
       | 13     |
       | 40     |
+      | 1      |
+      | 2      |
+      | 8      |
+      | 64     |
 
   @id:EXIT-004 @must @since:0.1 @profile:core @mutant:minus-one-for-an-unknown-command
   Scenario: A command that the shell does not find exits with 127 and says so
@@ -175,3 +179,11 @@ Feature: EXIT: how a command ended is told as it was
     Given an open sandbox
     When a command whose text closes its outputs and exits with 5 a second later is run
     Then the outcome is exited with code 5
+
+  @id:EXIT-018 @must @since:0.1 @profile:core @needs:timeout @mutant:no-duration-at-a-deadline
+  Scenario: How long a command ran is told where it had to be ended, too
+    What one layer took for seconds was milliseconds to the next (https://github.com/OpenHands/OpenHands/issues/9147); of a command that was ended it is what one looks at first.
+    Given an open sandbox
+    When a command keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out
+    And it was told to have run as long as it did

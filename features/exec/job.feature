@@ -71,13 +71,18 @@ Feature: JOB: work that outlives its command
     Then the beat has stopped
     And the job is told as timed out
 
-  @id:JOB-009 @must @since:0.1 @profile:jobs @needs:jobs @mutant:looks-every-four-seconds
-  Scenario: Waiting for a job takes no longer than was asked
+  @id:JOB-009 @must @since:0.1 @profile:jobs @needs:jobs @mutant:looks-every-four-seconds @mutant:no-time-is-any-time
+  Scenario Outline: Waiting for a job takes no longer than was asked
     A call that waited for a command of minutes outlived every limit that its caller had set (https://github.com/NousResearch/hermes-agent/issues/96129).
     Given an open sandbox
     When a job keeps a beat
-    Then the job is waited for no longer than was asked
+    Then the job is <looked after>
     And the beat goes on
+
+    Examples:
+      | looked after                       |
+      | waited for no longer than was asked |
+      | told to run without any waiting    |
 
   @id:JOB-010 @must @since:0.1 @profile:jobs @needs:jobs,kill_scope=tree @mutant:kills-only-the-group-of-a-job @mutant:kills-jobs-in-name-only
   Scenario: Killing a job ends what has left its process group
@@ -321,3 +326,35 @@ Feature: JOB: work that outlives its command
     When a command that leaves a mark is run with detachment and only the ends of its output
     Then the call is refused as an invalid argument
     And the mark is not there
+
+  @id:JOB-035 @must @since:0.1 @profile:jobs @needs:jobs @mutant:gives-more-than-was-asked-for @mutant:takes-nothing-for-everything @mutant:jobs-begin-at-the-beginning @mutant:jobs-are-read-as-text
+  Scenario: A reader of a job gets no more than it has asked for
+    A caller whose buffer is full is given what it has no place for (https://man7.org/linux/man-pages/man2/read.2.html), and half a gigabyte froze one
+    (https://github.com/NousResearch/hermes-agent/issues/64435).
+    Given an open sandbox
+    When a job prints three lines and exits with a code
+    And the job is over
+    Then the job gives no more than it is asked for
+
+  @id:JOB-036 @must @since:0.1 @profile:jobs @needs:jobs,sessions @mutant:jobs-begin-without-their-session @mutant:jobs-leave-their-state
+  Scenario: A job of a session begins with what it carries, and leaves it as it was
+    Two jobs shared one environment, and the second ran in the first one's directory (https://github.com/NousResearch/hermes-agent/pull/61976).
+    Given an open sandbox
+    And a session that carries something
+    When a job of the session looks around and changes everything
+    Then the job has written just that
+    And the session has what it carries
+
+  @id:JOB-037 @must @since:0.1 @profile:jobs @needs:jobs @mutant:the-last-byte-is-the-end
+  Scenario: Where a job that runs has written nothing more yet, its output has no end
+    A reader that is told of an end reads no more, and the rest of the log was never seen (https://github.com/e2b-dev/E2B/issues/1074).
+    Given an open sandbox
+    When a job tells its number and waits
+    Then the job has more to come
+
+  @id:JOB-038 @must @since:0.1 @profile:jobs @needs:jobs @mutant:lists-jobs-without-their-commands @mutant:jobs-do-not-grow-older
+  Scenario: A job is listed with what it was started with, and for how long it has been there
+    Whoever looks for what still runs knows it by its command (https://github.com/NousResearch/hermes-agent/issues/31980).
+    Given an open sandbox
+    When a job tells its number and waits
+    Then the job is listed with its command, and grows older

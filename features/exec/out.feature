@@ -9,7 +9,7 @@ Feature: OUT: however much is printed, the caller gets what it asked for
     Then the outcome is exited with code 0
     And it is told exactly, with the digest of each stream
 
-  @id:OUT-002 @must @since:0.1 @profile:core @mutant:tells-a-gap-at-the-limit
+  @id:OUT-002 @must @since:0.1 @profile:core @mutant:tells-a-gap-at-the-limit @mutant:tells-gaps-of-nothing
   Scenario Outline: Output about as long as its caller wants is whole, or its gap is told exactly
     One layer cut at a length at which the next one did not yet keep the whole, so the middle was lost (https://github.com/NousResearch/hermes-agent/issues/86401).
     Given an open sandbox
@@ -18,12 +18,16 @@ Feature: OUT: however much is printed, the caller gets what it asked for
 
     Examples:
       | many |
+      | 0    |
+      | 1    |
+      | 600  |
+      | 601  |
       | 999  |
       | 1000 |
       | 1001 |
       | 2000 |
 
-  @id:OUT-003 @must @since:0.1 @profile:core @mutant:always-sends-the-beginning @mutant:keeps-64-kib-of-the-end
+  @id:OUT-003 @must @since:0.1 @profile:core @mutant:always-sends-the-beginning @mutant:keeps-64-kib-of-the-end @mutant:counts-ends-in-32-bits
   Scenario Outline: A caller that wants only one end of the output gets that end
     A notice at the front of a cut output was cut off by the next stage (https://github.com/Gitlawb/zero/pull/353).
     Given an open sandbox
@@ -37,6 +41,11 @@ Feature: OUT: however much is printed, the caller gets what it asked for
       | 5003    | 0      | 0      |
       | 2000003 | 0      | 700000 |
       | 2000003 | 700000 | 0      |
+      | 5003    | 0      | 1      |
+      | 5003    | 1      | 0      |
+      | 5003    | 4294967296 | 0  |
+      | 5003    | 0      | 4294967296 |
+      | 5003    | 9007199254740991 | 9007199254740991 |
 
   @id:OUT-004 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:one-bound-for-both-streams
   Scenario: Much output on one stream does not cost the other one its own
@@ -107,13 +116,14 @@ Feature: OUT: however much is printed, the caller gets what it asked for
     When a command prints 3000 bytes, and 200000 as errors, to a caller that wants the first 1000 and the last 1000
     Then it is sent as far as it was wanted, on both streams, and the rest is told as gaps
 
-  @id:OUT-013 @must @since:0.1 @profile:core @mutant:the-tail-is-lost-at-a-deadline @mutant:the-tail-is-lost-at-a-cancel @mutant:the-tail-is-lost-at-a-kill
-  Scenario Outline: However a command ends, its caller gets both ends of the output that it wanted
+  @id:OUT-013 @must @since:0.1 @profile:core @mutant:the-tail-is-lost-at-a-deadline @mutant:the-tail-is-lost-at-a-cancel @mutant:the-tail-is-lost-at-a-kill @mutant:no-digest-at-an-early-end
+  Scenario Outline: However a command ends, its caller gets both ends of the output that it wanted, and the digest of all
     Output collected before the deadline was thrown away (https://github.com/SWE-agent/SWE-ReX/issues/29); its end is where a command says why it hangs.
     Given an open sandbox
     When a command writes 5003 bytes to a caller that wants both ends, and <ends>
     Then the outcome is <outcome>
     And it is sent as far as it was wanted, and the rest is told as a gap
+    And the digest is that of all that was printed
 
     Examples:
       | ends              | outcome            |
@@ -166,3 +176,29 @@ Feature: OUT: however much is printed, the caller gets what it asked for
       | first as none at all               | 1          |
       | in one go that is very large       | 1          |
       | in no other way than before it began | 4294967296 |
+
+  @id:OUT-016 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:no-digest-of-nothing
+  Scenario: The digest of nothing is told as any other
+    Empty output was taken for a failed capture (https://github.com/cline/cline/issues/4313); what has no bytes has a digest all the same.
+    Given an open sandbox
+    When a command floods each of its streams with 0 MiB
+    Then the outcome is exited with code 0
+    And it is told exactly, with the digest of each stream
+
+  @id:OUT-017 @must @since:0.1 @profile:core @mutant:bounds-only-for-texts @mutant:no-bounds-in-sessions
+  Scenario Outline: Whatever a command is, its caller gets both ends of the output that it wanted
+    What has a way of its own to be run has its own way to be read, and what one cuts the other does not (https://github.com/NousResearch/hermes-agent/issues/86401).
+    Given an open sandbox
+    When a command writes 5003 bytes to a caller that wants both ends, and exits with code 3, as <what it is>
+    Then the outcome is exited with code 3
+    And it is sent as far as it was wanted, and the rest is told as a gap
+    And the digest is that of all that was printed
+
+    @needs:argv
+    Examples:
+      | what it is             |
+      | a program              |
+    @needs:sessions
+    Examples:
+      | what it is             |
+      | a command of a session |

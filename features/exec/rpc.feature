@@ -184,3 +184,28 @@ Feature: RPC: code in the sandbox calls tools of its caller
     Examples:
       | how                                    | told                         |
       | from a worker that it has left behind  | told that nobody can be asked |
+
+  @id:RPC-019 @must @since:0.1 @profile:core @needs:rpc @mutant:keeps-the-words-of-tools-to-itself
+  Scenario: What a tool says of its failure reaches the code that called
+    A transport that hands a fault over without its message leaves a script nothing to go by (https://www.jsonrpc.org/specification#error_object).
+    Given an open sandbox
+    When a command calls a tool that fails, and looks for its words among the errors
+    Then standard output is exactly "1\n"
+    And the tool was called once
+
+  @id:RPC-020 @must @since:0.1 @profile:core @needs:rpc,argv @mutant:tools-only-for-texts
+  Scenario: A program that no shell starts calls a tool, too
+    In one of the ways to run it no call of a script ever reached the agent (https://github.com/NousResearch/hermes-agent/issues/13142).
+    Given an open sandbox
+    When a command calls a tool as a program
+    Then standard output is exactly "123"
+    And the tool was called once
+
+  @id:RPC-021 @must @since:0.1 @profile:core @needs:rpc @mutant:says-less-than-it-may
+  Scenario: Arguments and a reply that are just as long as they may be arrive
+    One layer cut at a length at which the next one did not yet keep the whole (https://github.com/NousResearch/hermes-agent/issues/86401).
+    Given an open sandbox
+    When a command calls a tool with just as much as it may say
+    Then the outcome is exited with code 0
+    And standard output is that reply
+    And the tool was called once

@@ -1,16 +1,31 @@
 Feature: SESSION: what a shell knows is carried from command to command
   An agent works as a person does: it goes somewhere, sets something, and goes on from there.
 
-  @id:SESSION-001 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-forget-the-directory
-  Scenario: A command starts where the one before it in its session went
+  @id:SESSION-001 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-forget-the-directory @mutant:sessions-read-directories-by-line @mutant:sessions-trim-directories @mutant:sessions-expand-directories
+  Scenario Outline: A command starts where the one before it in its session went
     The directory was kept only when nothing went wrong on the way (https://github.com/NousResearch/hermes-agent/pull/13397).
     Given an open sandbox
-    And a directory named "a place"
+    And a directory named "<name>"
     And a session in which a command has gone to this directory
     When a command of the session tells where it is
     Then it is this directory
 
-  @id:SESSION-002 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-read-values-again @mutant:sessions-keep-only-the-first-line
+    Examples:
+      | name              |
+      | a place           |
+      | it's \\"quoted\\" |
+      | $HOME and `pwd`   |
+      | two\\nlines       |
+      | ends with\\n      |
+      | ends with\\s      |
+      | \\sbegins so      |
+      | -P                |
+      | back\\\\slash\\\\n |
+      | [a]*?             |
+      | ~                 |
+      | grün-日本         |
+
+  @id:SESSION-002 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-read-values-again @mutant:sessions-keep-only-the-first-line @mutant:sessions-split-values-at-equals-signs @mutant:sessions-drop-what-looks-like-a-function @mutant:sessions-lose-control-characters
   Scenario Outline: An exported value arrives in the next command as it was
     Names and values that no script could hold made every later command fail (https://github.com/unixwin/niubash/issues/102).
     Given an open sandbox
@@ -28,8 +43,13 @@ Feature: SESSION: what a shell knows is carried from command to command
       | 100000 bytes                    |
       | letters beyond ASCII            |
       | bytes that are not valid UTF-8  |
+      | an equals sign                  |
+      | backslashes                     |
+      | control characters              |
+      | what looks like options         |
+      | what a shell once took for a function |
 
-  @id:SESSION-003 @must @since:0.1 @profile:sessions @needs:state=shell @mutant:sessions-forget-functions
+  @id:SESSION-003 @must @since:0.1 @profile:sessions @needs:state=shell @mutant:sessions-forget-functions @mutant:sessions-forget-functions-with-here-documents @mutant:sessions-quote-aliases-once-more
   Scenario Outline: A name that a command has given is known to the next
     A shell keeps functions and aliases until it ends (https://www.gnu.org/software/bash/manual/html_node/Shell-Functions.html).
     Given an open sandbox
@@ -38,9 +58,12 @@ Feature: SESSION: what a shell knows is carried from command to command
     Then standard output is exactly "hello you\n"
 
     Examples:
-      | a name      |
-      | a function  |
-      | an alias    |
+      | a name                          |
+      | a function                      |
+      | a function with a here-document |
+      | a function with quotes          |
+      | an alias                        |
+      | an alias with quotes            |
 
   @id:SESSION-004 @must @since:0.1 @profile:sessions @needs:sessions @mutant:new-sessions-begin-with-the-last @mutant:commands-join-a-session
   Scenario: Nobody else sees what a session carries
@@ -66,7 +89,7 @@ Feature: SESSION: what a shell knows is carried from command to command
     When the session is closed though there is none
     Then the session starts afresh
 
-  @id:SESSION-007 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-end-with-their-shell
+  @id:SESSION-007 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-end-with-their-shell @mutant:sessions-keep-state-by-their-mask @mutant:sessions-keep-state-among-temporary-files @mutant:sessions-read-first-what-they-are-told
   Scenario Outline: Whatever a command does, its session goes on
     A command that ended the shell ended everything that came after it, too (https://github.com/SWE-agent/SWE-agent/issues/642).
     Given an open sandbox
@@ -88,6 +111,12 @@ Feature: SESSION: what a shell knows is carried from command to command
       | has constants                   |
       | names a function cd             |
       | closes its streams              |
+      | lets nobody use its files       |
+      | may write no files              |
+      | has no place for temporary files |
+      | has no home                     |
+      | ignores requests to end         |
+      | names what shells are to read first |
 
   @id:SESSION-008 @must @since:0.1 @profile:sessions @needs:sessions @mutant:options-stick
   Scenario: An option that ends shells ends no later command
@@ -116,15 +145,22 @@ Feature: SESSION: what a shell knows is carried from command to command
     Then the outcome is timed out
     And the session has what it carries
 
-  @id:SESSION-011 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-stand-in-what-is-gone @mutant:heals-without-a-word
-  Scenario: A session whose directory is gone goes on, and says so
+  @id:SESSION-011 @must @since:0.1 @profile:sessions @needs:sessions @mutant:sessions-stand-in-what-is-gone @mutant:heals-without-a-word @mutant:sessions-stand-where-a-file-is
+  Scenario Outline: A session whose directory is gone goes on, and says so
     Every later command of the session failed for good when its directory was deleted (https://github.com/NousResearch/hermes-agent/issues/62169).
     Given an open sandbox
     And a directory named "gone"
     And a session in which a command has gone to this directory
-    When the directory is removed, and a command of the session runs
+    When the directory is <gone>, and a command of the session runs
     Then the outcome is exited with code 0
     And a notice names the directory
+
+    Examples:
+      | gone                       |
+      | removed                    |
+      | removed with the one above |
+      | moved                      |
+      | replaced by a file         |
 
   @id:SESSION-012 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell,concurrency @mutant:sessions-mix-states
   Scenario: Of two commands at the same time, the last to end leaves all of its state
@@ -270,6 +306,13 @@ Feature: SESSION: what a shell knows is carried from command to command
       | reads its input before it goes on                 |
       | prints words that somebody on the way might decode |
       | closes its outputs and exits with 5 a second later |
+      | ends with an ampersand                            |
+      | ends with a semicolon                             |
+      | begins with the name of another interpreter       |
+      | begins with a parenthesis                         |
+      | begins with an exclamation mark                   |
+      | begins with the value of a variable               |
+      | begins with blank lines and a comment             |
 
   @id:SESSION-023 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-of-all-sandboxes @mutant:closes-sessions-everywhere @mutant:sessions-end-with-another-sandbox
   Scenario Outline: A session of the same name in another sandbox is another session
@@ -299,3 +342,39 @@ Feature: SESSION: what a shell knows is carried from command to command
       | noglob    |
       | noclobber |
       | xtrace    |
+
+  @id:SESSION-025 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-forget-the-way-back @mutant:sessions-forget-links
+  Scenario Outline: A command knows as well how its session came to where it is
+    A shell keeps the way by which it came to a directory, and the one that it left, in PWD and OLDPWD (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/cd.html).
+    Given an open sandbox
+    And a directory named "behind"
+    And a session in which a command has gone <there>
+    When a command of the session goes <on>, and tells where it is
+    Then it is the directory that commands start in
+
+    Examples:
+      | there             | on       |
+      | to this directory | back     |
+      | there by a link   | above it |
+
+  @id:SESSION-026 @must @since:0.1 @profile:sessions @needs:state=cwd_env|shell @mutant:sessions-have-the-usual-search-path @mutant:sessions-carry-no-variables-of-the-system
+  Scenario Outline: A variable that others read, too, is carried as any other
+    An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286); what activates an environment of
+    Python changes the search path of all that comes after it (https://docs.python.org/3/library/venv.html#how-venvs-work).
+    Given an open sandbox
+    And a session in which a command has given another value to <a variable>
+    When a command of the session prints its value of <a variable>
+    Then standard output is that value
+
+    Examples:
+      | a variable      |
+      | PATH            |
+      | HOME            |
+      | USER            |
+      | SHELL           |
+      | TERM            |
+      | TMPDIR          |
+      | LD_LIBRARY_PATH |
+      | PYTHONPATH      |
+      | BASH_ENV        |
+      | ENV             |

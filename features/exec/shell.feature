@@ -49,7 +49,7 @@ Feature: SHELL: the shell reads a command's text as it was written
       | exits with 4          |
       | comes to its last line |
 
-  @id:SHELL-006 @must @since:0.1 @profile:core @mutant:glues-its-words-to-the-last-line
+  @id:SHELL-006 @must @since:0.1 @profile:core @mutant:glues-its-words-to-the-last-line @mutant:glues-a-semicolon-to-the-last-line
   Scenario Outline: The last line of a text may be of any kind
     A wrapper's closing words on the last line were swallowed by a comment, or broke the end of a here-document (https://github.com/zerx-lab/zap/pull/326).
     Given an open sandbox
@@ -64,6 +64,9 @@ Feature: SHELL: the shell reads a command's text as it was written
       | a comment                             |
       | a comment that ends with a backslash  |
       | a backslash                           |
+      | an ampersand                          |
+      | a semicolon                           |
+      | blank lines                           |
 
   @id:SHELL-007 @must @since:0.1 @profile:core @mutant:broken-text-ends-the-sandbox
   Scenario Outline: A text that is no program fails at once, in the shell's own words
@@ -190,9 +193,10 @@ Feature: SHELL: the shell reads a command's text as it was written
     Then the outcome is exited with code 0
     And standard output is what that text asks for
 
-  @id:SHELL-022 @must @since:0.1 @profile:core @mutant:rewrites-sudo @mutant:reads-entities @mutant:decodes-percent-codes
+  @id:SHELL-022 @must @since:0.1 @profile:core @mutant:rewrites-sudo @mutant:reads-entities @mutant:decodes-percent-codes @mutant:puts-workers-in-braces
   Scenario Outline: No word of a text is replaced by another
-    Every occurrence of a privileged word was rewritten, even in arguments and strings (https://github.com/NousResearch/hermes-agent/pull/6517).
+    Every occurrence of a privileged word was rewritten, even in arguments and strings (https://github.com/NousResearch/hermes-agent/pull/6517), and a command that
+    was sent into the background became one that no shell could read (https://github.com/NousResearch/hermes-agent/pull/81347).
     Given an open sandbox
     When a command whose text <prints words> is run
     Then standard output is what that text asks for
@@ -201,6 +205,7 @@ Feature: SHELL: the shell reads a command's text as it was written
       | prints words                                       |
       | prints words that a backend might take for its own |
       | prints words that somebody on the way might decode |
+      | has a worker in the middle of its line             |
 
   @id:SHELL-023 @must @since:0.1 @profile:core @mutant:leaves-a-file-open-in-commands @mutant:leaves-a-file-open-in-programs @mutant:leaves-a-file-open-in-sessions
   Scenario Outline: A command is given no open files but its input and its outputs
@@ -233,3 +238,21 @@ Feature: SHELL: the shell reads a command's text as it was written
       | has blanks                           |
       | has all of its lines indented        |
       | ends with a blank that is escaped    |
+
+  @id:SHELL-025 @must @since:0.1 @profile:core @mutant:heeds-first-lines @mutant:puts-a-word-before-the-text
+  Scenario Outline: However a text begins, it is one for the same shell
+    Words that a wrapper puts before a text bind to its first command only, or to none (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_10_02),
+    and only a file that is executed has a first line that names who reads it (https://man7.org/linux/man-pages/man2/execve.2.html).
+    Given an open sandbox
+    When a command whose text begins with <a beginning> is run
+    Then the outcome is exited with code 0
+    And standard output is what that text asks for
+
+    Examples:
+      | a beginning                     |
+      | the name of another interpreter |
+      | a parenthesis                   |
+      | a brace                         |
+      | an exclamation mark             |
+      | the value of a variable         |
+      | blank lines and a comment       |

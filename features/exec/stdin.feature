@@ -29,12 +29,21 @@ Feature: STDIN: a command reads what it was given, and then the end
       | input                    |
       | every byte value         |
 
-  @id:STDIN-003 @must @since:0.1 @profile:core @needs:stdin @mutant:cuts-input-at-64-kib
-  Scenario: A megabyte of input arrives whole
+  @id:STDIN-003 @must @since:0.1 @profile:core @needs:stdin @mutant:cuts-input-at-64-kib @mutant:cuts-input-that-fills-a-pipe @mutant:no-digest-of-nothing
+  Scenario Outline: Input arrives whole, also where it just fills what it goes through
     The end of input, sent right behind the data, dropped what was still on its way (https://github.com/Eugeny/russh/issues/213).
     Given an open sandbox
-    When a command repeats its input of 1048576 bytes to a caller that wants only its digest
+    When a command repeats its input of <many> bytes to a caller that wants only its digest
     Then the digest is that of all that was printed
+
+    Examples:
+      | many    |
+      | 0       |
+      | 4096    |
+      | 65535   |
+      | 65536   |
+      | 65537   |
+      | 1048576 |
 
   @id:STDIN-004 @must @since:0.1 @profile:core @needs:stdin @mutant:unread-input-is-a-failure
   Scenario: A command that does not read its input ends by itself
@@ -148,3 +157,10 @@ Feature: STDIN: a command reads what it was given, and then the end
     Given an open sandbox
     When a command whose text has 200 KiB behind what counts its input is run
     Then it has counted 0 bytes
+
+  @id:STDIN-017 @must @since:0.1 @profile:core @needs:stdin_stream @mutant:feeds-what-does-not-run
+  Scenario: Input for a command that never was is refused
+    Input was written to programs that had none, and was lost (https://github.com/e2b-dev/E2B/issues/927).
+    Given an open sandbox
+    When the backend is told to feed a command that never was
+    Then the call is refused because no such command runs

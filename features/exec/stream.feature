@@ -38,13 +38,22 @@ Feature: STREAM: output arrives as it was written
     When a command prints "first" and then waits to be ended
     Then "first" has arrived while it waits
 
-  @id:STREAM-005 @must @since:0.1 @profile:core @mutant:loses-the-tail
-  Scenario: A megabyte arrives whole although the command ends at once
+  @id:STREAM-005 @must @since:0.1 @profile:core @mutant:loses-the-tail @mutant:loses-the-end-of-a-full-block
+  Scenario Outline: Output arrives whole although the command ends at once, also where it just fills what it goes through
     Short-lived commands lost the end of their output (https://github.com/moby/moby/issues/20951).
     Given an open sandbox
-    When a command writes 1048576 bytes in many pieces
+    When a command writes <many> bytes in many pieces
     Then standard output is all that was printed
     And the outcome is exited with code 0
+
+    Examples:
+      | many    |
+      | 1       |
+      | 4096    |
+      | 65535   |
+      | 65536   |
+      | 65537   |
+      | 1048576 |
 
   @id:STREAM-006 @must @since:0.1 @profile:core @mutant:prints-a-banner
   Scenario: Nothing arrives that the command did not print
@@ -97,3 +106,32 @@ Feature: STREAM: output arrives as it was written
     Given an open sandbox
     When a command prints "at last" after a silence of 5 seconds, and then waits to be ended
     Then "at lastat last" has arrived while it waits
+
+  @id:STREAM-013 @must @since:0.1 @profile:core @mutant:outputs-have-no-names @mutant:opening-an-output-empties-it
+  Scenario Outline: An output has the names that programs know it by
+    Programs that were to write to a file of the name /dev/stdout ended, since the pipe could not be opened (https://github.com/moby/moby/issues/31243).
+    Given an open sandbox
+    When a command whose text <writes> in between is run
+    Then standard output is what that text asks for
+    And the outcome is exited with code 0
+
+    Examples:
+      | writes                                     |
+      | writes to its output as /dev/stdout        |
+      | appends to its output as /dev/stdout       |
+      | writes to its output as /dev/fd/1          |
+      | writes to its output as /proc/self/fd/1    |
+
+  @id:STREAM-014 @must @since:0.1 @profile:core @needs:streams_apart,streams=apart @mutant:outputs-have-no-names @mutant:opening-an-output-empties-it
+  Scenario Outline: The output of errors has the names that programs know it by
+    Programs that were to write to a file of the name /dev/stderr ended, since the pipe could not be opened (https://github.com/moby/moby/issues/31243).
+    Given an open sandbox
+    When a command whose text <writes> in between is run
+    Then standard error is exactly "one\ntwo\nthree\n"
+    And standard output is empty
+
+    Examples:
+      | writes                                     |
+      | writes to its errors as /dev/stderr        |
+      | appends to its errors as /dev/stderr       |
+      | writes to its errors as /proc/self/fd/2    |

@@ -107,12 +107,17 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     And the beat has stopped
     And the sandbox still runs commands
 
-  @id:TIMEOUT-012 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-whole-seconds @mutant:deadlines-rounded-up
-  Scenario: A deadline that is no whole number of seconds is kept
+  @id:TIMEOUT-012 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-whole-seconds @mutant:deadlines-rounded-up @mutant:short-deadlines-are-none
+  Scenario Outline: A deadline that is no whole number of seconds is kept
     What one layer took for seconds was milliseconds to the next, and every command ended at once (https://github.com/OpenHands/OpenHands/issues/9147).
     Given an open sandbox
-    When a command keeps a beat with a deadline of 1900 milliseconds, and then one of 2100
+    When a command keeps a beat with a deadline of <few> milliseconds, and then one of <more>
     Then the outcome is timed out, each at its own deadline
+
+    Examples:
+      | few  | more |
+      | 1900 | 2100 |
+      | 1    | 201  |
 
   @id:TIMEOUT-013 @must @since:0.1 @profile:core @needs:timeout,streams_apart,streams=apart @mutant:deadline-loses-errors @mutant:deadline-loses-output
   Scenario: What was written as an error before the deadline is kept, too
@@ -163,7 +168,7 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
       | is busy      |
       | asks a tool  |
 
-  @id:TIMEOUT-017 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-32-bits @mutant:deadlines-in-nanoseconds
+  @id:TIMEOUT-017 @must @since:0.1 @profile:core @needs:timeout @mutant:deadlines-in-32-bits @mutant:deadlines-in-nanoseconds @mutant:deadlines-in-63-bits
   Scenario Outline: A deadline that is far away does not strike at once
     Timers that count in 32 bits take 25 days for no time at all (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args), and the first command timed out at once
     (https://github.com/OpenHands/OpenHands/issues/9147).
@@ -171,8 +176,9 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When a command with a deadline of <many> seconds runs for a moment
     Then the outcome is exited with code 0
 
-    Examples: just beyond what 32 bits hold in milliseconds, and a month, a thousand years, and the most that every reader of JSON takes
+    Examples: just beyond what 32 bits hold in milliseconds, and a month, a thousand years, the most that every reader of JSON takes, and that 64 bits hold
       | many          |
+      | 18446744073709551 |
       | 2147484       |
       | 4294968       |
       | 2592000       |
@@ -235,3 +241,11 @@ Feature: TIMEOUT: a deadline ends the command, not only the client
     When a command with a deadline of 1 seconds runs for a moment
     And a command is silent for 3 seconds before it ends
     Then the outcome is exited with code 0
+
+  @id:TIMEOUT-025 @must @since:0.1 @profile:core @needs:timeout,stdin @mutant:deadlines-wait-for-input-to-be-read
+  Scenario: A command that does not read its input is ended at its deadline
+    A deadline was only looked at when all of the input had been written, so that it never came where nobody read (https://github.com/python/cpython/pull/142058).
+    Given an open sandbox
+    When a command does not read its input and keeps a beat, with a deadline of 1 second
+    Then the outcome is timed out, no later than 1 second after the deadline
+    And the beat has stopped

@@ -1,7 +1,7 @@
 Feature: FILE: a file holds what was written, byte for byte
   Commands and the file calls see the same files.
 
-  @id:FILE-001 @must @since:0.1 @profile:files @needs:files @mutant:files-as-text @mutant:cuts-files-at-64-kib
+  @id:FILE-001 @must @since:0.1 @profile:files @needs:files @mutant:files-as-text @mutant:cuts-files-at-64-kib @mutant:drops-a-byte-behind-full-blocks
   Scenario Outline: What is written is what is read
     Binary files broke when the transport became a pipe of text (https://github.com/UKGovernmentBEIS/inspect_ai/pull/130).
     Given an open sandbox
@@ -15,6 +15,12 @@ Feature: FILE: a file holds what was written, byte for byte
       | every byte value         |
       | blank lines only         |
       | a megabyte               |
+      | 1 bytes                  |
+      | 4097 bytes               |
+      | 65535 bytes              |
+      | 65536 bytes              |
+      | 65537 bytes              |
+      | 1048577 bytes            |
 
   @id:FILE-002 @must @since:0.1 @profile:files @needs:files @mutant:files-live-elsewhere @mutant:files-as-text
   Scenario: Commands see what was written
@@ -87,7 +93,7 @@ Feature: FILE: a file holds what was written, byte for byte
       | 0600 | 20      |
       | 0755 | 2000000 |
 
-  @id:FILE-008 @must @since:0.1 @profile:files @needs:files @mutant:empty-for-missing @mutant:what-is-missing-is-done @mutant:internal-error-for-everything
+  @id:FILE-008 @must @since:0.1 @profile:files @needs:files @mutant:empty-for-missing @mutant:what-is-missing-is-done @mutant:internal-error-for-everything @mutant:lists-nothing-for-what-is-missing
   Scenario Outline: A file that is not there is named in a typed error
     A suite in wide use asks for a typed error that names the file (https://github.com/UKGovernmentBEIS/inspect_ai).
     Given an open sandbox
@@ -102,6 +108,7 @@ Feature: FILE: a file holds what was written, byte for byte
       | removed                 |
       | moved                   |
       | given other permissions |
+      | listed                  |
 
   @id:FILE-009 @must @since:0.1 @profile:files @needs:files @mutant:internal-error-for-everything
   Scenario Outline: A directory is no file
@@ -115,7 +122,7 @@ Feature: FILE: a file holds what was written, byte for byte
       | read    |
       | written |
 
-  @id:FILE-010 @must @since:0.1 @profile:files @needs:files @mutant:ignores-ranges @mutant:reads-parts-as-text
+  @id:FILE-010 @must @since:0.1 @profile:files @needs:files @mutant:ignores-ranges @mutant:reads-parts-as-text @mutant:reads-lengths-in-32-bits @mutant:stumbles-far-beyond-the-end
   Scenario Outline: A part of a file is read by its place and length
     Backends are asked by a standard suite to page through files, at and past the end, too (https://github.com/langchain-ai/langchain/issues/37905).
     Given an open sandbox
@@ -132,6 +139,11 @@ Feature: FILE: a file holds what was written, byte for byte
       | 1000   | 10     | 1000 |
       | 5000   | 10     | 5000 |
       | 500    | 0      | 500  |
+      | 0      | 1      | 1    |
+      | 999    | 1      | 1000 |
+      | 0      | 4294967296 | 1000 |
+      | 10     | 9007199254740991 | 1000 |
+      | 9007199254740991 | 10 | 9007199254740991 |
 
   @id:FILE-011 @must @since:0.1 @profile:files @needs:files,relative_path=workdir @mutant:relative-to-the-root
   Scenario: A relative path is taken from the directory that commands start in
@@ -183,7 +195,7 @@ Feature: FILE: a file holds what was written, byte for byte
     When a file is written above the directory that a link leads to
     Then a command that prints the file prints the same bytes
 
-  @id:FILE-017 @must @since:0.1 @profile:files @needs:files @mutant:lists-a-thousand-files @mutant:lists-no-hidden-files @mutant:lists-text-only @mutant:lists-in-no-order @mutant:lists-links-as-what-they-lead-to
+  @id:FILE-017 @must @since:0.1 @profile:files @needs:files @mutant:lists-a-thousand-files @mutant:lists-no-hidden-files @mutant:lists-text-only @mutant:lists-in-no-order @mutant:lists-links-as-what-they-lead-to @mutant:empty-directories-are-missing
   Scenario Outline: A list has everything that is in the directory
     A list that is given page by page ends with the first one for whoever knows of no other (https://docs.github.com/en/rest/using-the-rest-api/using-pagination-in-the-rest-api).
     Given an open sandbox
@@ -192,6 +204,7 @@ Feature: FILE: a file holds what was written, byte for byte
 
     Examples:
       | content                 |
+      | nothing                 |
       | 2500 files              |
       | something of every kind |
 
@@ -254,7 +267,7 @@ Feature: FILE: a file holds what was written, byte for byte
     When a file is described
     Then the file is told as what it is
 
-  @id:FILE-024 @must @since:0.1 @profile:files @needs:files @mutant:forgets-new-permissions @mutant:knows-nine-permissions
+  @id:FILE-024 @must @since:0.1 @profile:files @needs:files @mutant:forgets-new-permissions @mutant:knows-nine-permissions @mutant:takes-no-permissions-for-the-usual
   Scenario Outline: The permissions that a file is given are those that it has
     A file that was written through a temporary one could be read by nobody else (https://github.com/NousResearch/hermes-agent/pull/10618).
     Given an open sandbox
@@ -268,6 +281,9 @@ Feature: FILE: a file holds what was written, byte for byte
       | 0444 |
       | 4755 |
       | 1777 |
+      | 2755 |
+      | 7777 |
+      | 0000 |
 
   @id:FILE-025 @must @since:0.1 @profile:files @needs:files @mutant:directories-are-made-once @mutant:makes-directories-anew
   Scenario: A directory that is there is made again without harm
@@ -298,3 +314,68 @@ Feature: FILE: a file holds what was written, byte for byte
     When a directory is made where a file is
     Then the call is refused because a file is there
     And reading it gives the same bytes
+
+  @id:FILE-029 @must @since:0.1 @profile:files @needs:files @mutant:long-names-leave-no-room @mutant:paths-in-1024-bytes
+  Scenario Outline: A name or a path may be as long as it may be for commands
+    The temporary file that was to become the file had a name that was longer than names may be (https://github.com/npm/write-file-atomic/issues/63).
+    Given an open sandbox
+    When a file is written under <what is long>
+    Then reading it gives the same bytes
+    And a command that prints the file prints the same bytes
+
+    Examples:
+      | what is long                   |
+      | a name of 255 bytes            |
+      | a path of more than 3000 bytes |
+
+  @id:FILE-030 @must @since:0.1 @profile:files @needs:files @mutant:lists-files-as-directories @mutant:internal-error-for-everything
+  Scenario: A file is no directory
+    Whoever walks through a tree tells by this error where it ends (https://man7.org/linux/man-pages/man3/opendir.3.html).
+    Given an open sandbox
+    When a file is listed as a directory
+    Then the call is refused because it is no directory
+
+  @id:FILE-031 @must @since:0.1 @profile:files @needs:files @mutant:moves-directories-into-themselves
+  Scenario: A directory is not moved into itself
+    A directory that is copied into itself and removed is lost, with all that was in it (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
+    Given an open sandbox
+    When a directory is moved into itself
+    Then the call is refused as an invalid argument
+    And a command finds that nothing of it is gone
+
+  @id:FILE-032 @must @since:0.1 @profile:files @needs:files @mutant:moves-files-only
+  Scenario: A directory is moved with all that is in it
+    A rename gives one thing another name, whatever it is (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
+    Given an open sandbox
+    When a directory is moved with all that is in it, and back
+    Then a command finds that nothing of it is gone
+
+  @id:FILE-033 @must @since:0.1 @profile:files @needs:files,relative_path=workdir @mutant:only-writes-by-relative-paths
+  Scenario Outline: Whatever is done with a file by a relative path is done where commands start
+    The path domain of file tools differed from that of commands (https://github.com/NousResearch/hermes-agent/issues/113894).
+    Given an open sandbox
+    When a file is <used> by a relative path
+    Then a command finds that this was done there, and nothing else
+
+    Examples:
+      | used                    |
+      | read                    |
+      | described               |
+      | listed                  |
+      | moved                   |
+      | removed                 |
+      | given other permissions |
+      | joined by a directory   |
+
+  @id:FILE-034 @must @since:0.1 @profile:files @needs:files @mutant:cuts-paths-at-nul
+  Scenario Outline: A path that cannot be is refused, and nothing is written
+    NUL bytes failed deep inside a backend, with a raw error of the system (https://github.com/PrimeIntellect-ai/verifiers/pull/2076), or ended what they stood in.
+    Given an open sandbox
+    When a file is written under a path that cannot be: <which>
+    Then the call is refused as an invalid argument
+    And the mark is not there
+
+    Examples:
+      | which                          |
+      | a path with a NUL byte in it   |
+      | no path                        |

@@ -36,13 +36,23 @@ Feature: ATTACH: the same key finds the same sandbox
     When the job is killed
     Then the beat has stopped
 
-  @id:ATTACH-005 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:outcomes-go-with-their-caller @mutant:jobs-succeed @mutant:keys-of-one-process
-  Scenario: How a job ended is kept for the next caller
+  @id:ATTACH-005 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:outcomes-go-with-their-caller @mutant:jobs-succeed @mutant:keys-of-one-process @mutant:outcomes-are-written-down-at-the-end
+  Scenario Outline: How a job ended is kept for the next caller
     What had ended while nobody looked was told without its code (https://github.com/NousResearch/hermes-agent/issues/31980).
     Given a sandbox under a key
     When a job prints three lines and exits with a code
-    And the key is opened again after its caller has gone
+    And the key is opened again after <what came between>
     Then the job is told as exited with its code, also in the list
+
+    Examples:
+      | what came between   |
+      | its caller has gone |
+      | it was let go       |
+
+    @needs:survive_client
+    Examples:
+      | what came between     |
+      | its caller was killed |
 
   @id:ATTACH-006 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes @alone @fresh @mutant:output-begins-with-the-caller @mutant:keys-of-one-process
   Scenario: The next caller reads every byte of a job, from before and after it came
@@ -61,7 +71,7 @@ Feature: ATTACH: the same key finds the same sandbox
     When 8 callers open one key at once
     Then all callers share one sandbox
 
-  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:finds-keys-by-their-beginning @mutant:keys-in-small-letters @mutant:trims-keys @mutant:keys-with-short-names @mutant:keys-in-composed-letters
+  @id:ATTACH-008 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:cleans-up-keys @mutant:finds-keys-by-their-beginning @mutant:keys-in-small-letters @mutant:trims-keys @mutant:keys-with-short-names @mutant:keys-in-composed-letters @mutant:decodes-keys @mutant:keys-are-paths
   Scenario Outline: A key that hardly differs finds another sandbox
     Two homes of the same name matched each other's container and shared what was in it (https://github.com/NousResearch/hermes-agent/pull/79832).
     Given a sandbox under <a key>
@@ -75,6 +85,10 @@ Feature: ATTACH: the same key finds the same sandbox
       | a key                | the case of a letter     |
       | a key                | a blank behind it        |
       | a key                | the lack of its last sign |
+      | a key                | a blank before it        |
+      | a key                | a line end behind it     |
+      | a key                | the code of a sign       |
+      | a key                | a way there and back     |
       | a long key           | its last sign            |
       | a key with an accent | how an accent is written |
 
@@ -146,13 +160,23 @@ Feature: ATTACH: the same key finds the same sandbox
     Then it is the same sandbox, found again
     And the sandbox still runs commands
 
-  @id:ATTACH-017 @must @since:0.1 @profile:persistent @needs:attach,sessions @alone @fresh @mutant:sessions-of-one-process @mutant:keys-of-one-process @mutant:starts-later-callers-elsewhere
-  Scenario: The next caller goes on with a session where the last one left it
+  @id:ATTACH-017 @must @since:0.1 @profile:persistent @needs:attach,sessions @alone @fresh @mutant:sessions-of-one-process @mutant:keys-of-one-process @mutant:starts-later-callers-elsewhere @mutant:sessions-are-written-down-at-the-end
+  Scenario Outline: The next caller goes on with a session where the last one left it
     A session that was resumed worked in another directory than the one where it had been left (https://github.com/NousResearch/hermes-agent/pull/61976).
     Given a sandbox under a key
     And a session that carries something
-    When the key is opened again after its caller has gone
+    When the key is opened again after <what came between>
     Then the session has what it carries
+
+    Examples:
+      | what came between   |
+      | its caller has gone |
+      | it was let go       |
+
+    @needs:survive_client
+    Examples:
+      | what came between     |
+      | its caller was killed |
 
   @id:ATTACH-018 @must @since:0.1 @profile:persistent @needs:attach,jobs,persist_processes,timeout @alone @fresh @mutant:the-caller-watches-the-deadlines-of-jobs
   Scenario: The deadline of a job holds when another caller has come
@@ -223,3 +247,21 @@ Feature: ATTACH: the same key finds the same sandbox
     And a job keeps a beat
     And an unknown job is killed by the id of one that was stopped
     Then the beat goes on
+
+  @id:ATTACH-025 @must @since:0.1 @profile:persistent @needs:attach @alone @fresh @mutant:takes-tidy-keys-only @mutant:looks-for-keys-by-patterns
+  Scenario Outline: Whatever is in a key, it finds its sandbox again
+    A name that was cleaned up for what it had to fit found another one's container (https://github.com/NousResearch/hermes-agent/pull/79832), or none at all.
+    When a sandbox is opened under <a key>
+    And the key is opened again after its caller has gone
+    Then it is the same sandbox, found again
+    And the sandbox still runs commands
+
+    Examples:
+      | a key                           |
+      | a key with slashes              |
+      | a key with blanks and quotes    |
+      | a key with two lines            |
+      | a key that begins with dashes   |
+      | a key with signs of patterns    |
+      | a key with letters beyond ASCII |
+      | a key of 250 signs              |

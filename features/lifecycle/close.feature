@@ -124,3 +124,33 @@ Feature: CLOSE: what is closed is gone
     And a command that prints 10000 bytes to a caller that takes nothing
     When the sandbox is destroyed
     Then closing it again tells that nothing was there
+
+  @id:CLOSE-015 @must @since:0.1 @profile:core @fresh @mutant:gives-sandbox-ids-again
+  Scenario: The id of a sandbox that was destroyed is that of no other
+    Threads got each other's results (https://github.com/NousResearch/hermes-agent/issues/17770); so does whoever holds an id that was given again.
+    Given two open sandboxes
+    When the first sandbox is destroyed
+    And a sandbox is opened and a command is run at once
+    Then both are new, with different ids
+
+  @id:CLOSE-016 @must @since:0.1 @profile:core @fresh @mutant:complains-about-closing-twice-at-once
+  Scenario: Whoever closes a sandbox at the same time as others is told that it is gone
+    Removal must be safe to repeat, or a cleaner stops at its first race (https://github.com/kubernetes-sigs/cri-tools).
+    Given an open sandbox
+    When the sandbox, for four callers at once, is destroyed
+    Then closing it again tells that nothing was there
+
+  @id:CLOSE-017 @must @since:0.1 @profile:jobs @needs:jobs @fresh @mutant:closing-ends-jobs-everywhere
+  Scenario: Destroying a sandbox ends no job in another
+    Parallel callers interrupted each other's commands (https://github.com/microsoft/vscode/issues/292222).
+    Given two open sandboxes
+    When a job keeps a beat
+    And the first sandbox is destroyed
+    Then the beat goes on
+
+  @id:CLOSE-018 @must @since:0.1 @profile:core @fresh @mutant:keeps-what-is-closed-without-a-word
+  Scenario: A sandbox that is closed without a word on how is destroyed
+    What nobody asked to be kept was kept, and paid for (https://github.com/NousResearch/hermes-agent/issues/28804).
+    Given an open sandbox
+    When the sandbox, without a word on how, is destroyed
+    Then closing it again tells that nothing was there

@@ -107,3 +107,12 @@ Feature: LEAK: nothing is left, and nothing of others is touched
     Given an open sandbox
     When 12 commands in every way have ended
     Then a command finds nothing new in the directory that commands start in
+
+  @id:LEAK-013 @must @since:0.1 @profile:core @fresh @alone @needs:cancel @mutant:keeps-the-text-of-the-cancelled
+  Scenario: Commands that are cancelled leave nothing
+    Hundreds of processes that had ended were never waited for (https://github.com/NousResearch/hermes-agent/issues/111577); what is cleaned up behind a command is
+    not cleaned up where it never came to its end.
+    Given a backend that has been used before
+    And an open sandbox
+    When 12 commands that are cancelled have ended
+    Then nothing is left of them

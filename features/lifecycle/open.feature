@@ -67,3 +67,38 @@ Feature: OPEN: a sandbox is ready when it is there
     Given a sandbox opened with the variable "PROBE_COLOUR" set to "green"
     When a program prints the variable of its sandbox
     Then standard output is exactly "green\n"
+
+  @id:OPEN-011 @must @since:0.1 @profile:core @fresh @needs:env @mutant:sandboxes-drop-empty-variables
+  Scenario: A variable that a sandbox is opened with as empty is set
+    To a program, a variable without a value and no variable are two things (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html).
+    Given a sandbox opened with the variable "PROBE_COLOUR" set to ""
+    When a command asks whether the variable "PROBE_COLOUR" is set
+    Then standard output is exactly "set\n"
+
+  @id:OPEN-012 @must @since:0.1 @profile:jobs @fresh @needs:env,jobs @mutant:jobs-lose-the-variables-of-sandboxes
+  Scenario: A job sees the variable of the sandbox, too
+    An allow-listed variable was silently dropped by one of several backends (https://github.com/NousResearch/hermes-agent/issues/59286).
+    Given a sandbox opened with the variable "PROBE_COLOUR" set to "green"
+    When a job prints the variable of its sandbox
+    Then the job has written just that
+
+  @id:OPEN-013 @must @since:0.1 @profile:core @fresh @needs:cwd,argv @mutant:programs-start-elsewhere
+  Scenario: A program starts where the sandbox was opened, too
+    A directory option was ignored together with containment (https://github.com/apptainer/singularity/issues/1208).
+    When a sandbox is opened with the root directory
+    And a program prints its working directory
+    Then it is the root directory
+
+  @id:OPEN-014 @must @since:0.1 @profile:jobs @fresh @needs:cwd,jobs @mutant:jobs-start-elsewhere
+  Scenario: A job starts where the sandbox was opened, too
+    A directory option was ignored together with containment (https://github.com/apptainer/singularity/issues/1208).
+    When a sandbox is opened with the root directory
+    And a job prints its working directory
+    Then the job has written just that
+
+  @id:OPEN-015 @must @since:0.1 @profile:sessions @fresh @needs:cwd,sessions @mutant:sessions-start-elsewhere
+  Scenario: A session starts where the sandbox was opened, too
+    A directory option was ignored together with containment (https://github.com/apptainer/singularity/issues/1208).
+    When a sandbox is opened with the root directory
+    And a command of the session tells where it is
+    Then it is the root directory

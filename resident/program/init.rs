@@ -1,13 +1,26 @@
 //! The resident as process 1 of a container.
 
-use std::{error::Error, path::PathBuf};
+use std::{
+    error::Error,
+    fs::OpenOptions,
+    io,
+    os::{
+        fd::OwnedFd,
+        unix::fs::{FileTypeExt as _, OpenOptionsExt as _},
+    },
+    path::{Path, PathBuf},
+};
 
 use crate::{
     home::Home,
     resident::{Resident, Setting},
     settings::{self, Arguments},
     supervisor::Ground,
-    system::{effective_user, random, set_dumpable, subreaper},
+    system::{
+        effective_user,
+        open::{NO_FOLLOW, NO_WAIT},
+        random, set_dumpable, subreaper,
+    },
 };
 
 /// Runs until it is told to end, or is idle for too long.
@@ -29,6 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         (given.ok_or(problem)?, None)
     };
     let tools = home.as_ref().map(|home| home.open_tools(&cwd)).transpose()?;
+    let leash = arguments.leash_file.as_deref().map(open_leash).transpose()?;
     subreaper()?;
     set_dumpable(false)?;
     let ground = Ground {
@@ -47,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         listener,
         dial,
         tools: tools.flatten(),
-        leash: None,
+        leash,
         idle: arguments.idle,
     })?
     .run()?;
@@ -55,6 +69,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         home.clean();
     }
     Ok(())
+}
+
+/// The end of a pipe that becomes readable when nobody holds the other end any more.
+fn open_leash(path: &Path) -> io::Result<OwnedFd> {
+    let pipe = OpenOptions::new()
+        .read(true)
+        .custom_flags(NO_FOLLOW | NO_WAIT)
+        .open(path)?;
+    if pipe.metadata()?.file_type().is_fifo() {
+        return Ok(pipe.into());
+    }
+    let message = format!("{} is no pipe, which a leash has to be", path.display());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 /// A directory for what does not fit into memory. The same one after a restart, unless somebody else has taken its name.

@@ -4,6 +4,7 @@
 mod call;
 mod daemon;
 mod dial;
+mod file;
 mod home;
 mod init;
 #[path = "../src/memory_limit.rs"]
@@ -50,18 +51,22 @@ fn main() -> ExitCode {
             tool,
             ..
         }) => return call::run(&tool.unwrap_or_default()),
+        Ok(Arguments {
+            operation: Some(operation),
+            ..
+        }) => return file::run(&operation),
         Ok(arguments) => match arguments.mode {
             Mode::Init => init::run(&arguments),
             Mode::Daemon => daemon::run(&arguments),
             Mode::Serve => serve::run(&arguments),
-            Mode::Version | Mode::Call => Ok(()),
+            Mode::Version | Mode::Call | Mode::File => Ok(()),
         },
         Err(problem) => {
             eprintln!("herm-resident: {problem}");
-            let code = if arguments.first().is_some_and(|mode| mode == "call") {
-                call::USAGE
-            } else {
-                2
+            let code = match arguments.first().and_then(|mode| mode.to_str()) {
+                Some("call") => call::USAGE,
+                Some("file") => file::USAGE,
+                _ => 2,
             };
             return ExitCode::from(code);
         }

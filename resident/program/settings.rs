@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::wire::proof::SECRET;
+use crate::{file::Operation, wire::proof::SECRET};
 
 /// The variable that a secret is given in, in hexadecimal.
 const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
@@ -16,8 +16,9 @@ const SECRET_VARIABLE: &str = "HERM_RESIDENT_SECRET";
 /// How long a daemon stays when nothing goes on, unless it is told.
 const IDLE: Duration = Duration::from_mins(15);
 
-const USAGE: &str = "usage: init [--dial DIR] [--dir DIR] [--idle SECONDS] | daemon DIR [--idle SECONDS] [--leash] | \
-                     serve DIR [--relay] [--text] [--idle SECONDS] | call TOOL | --version";
+const USAGE: &str = "usage: init [--dial DIR] [--dir DIR] [--leash FILE] [--idle SECONDS] | \
+                     daemon DIR [--idle SECONDS] [--leash] | serve DIR [--relay] [--text] [--idle SECONDS] | call TOOL | \
+                     file OP PATH | --version";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -26,6 +27,8 @@ pub(crate) enum Mode {
     Serve,
     /// Calls a tool for code of a command.
     Call,
+    /// Works on files, for a host.
+    File,
     Version,
 }
 
@@ -40,10 +43,14 @@ pub(crate) struct Arguments {
     pub(crate) idle: Option<Duration>,
     /// Whether it ends with whoever holds the other end of its standard input.
     pub(crate) leash: bool,
+    /// A pipe that somebody else holds open for writing, and with whom it ends.
+    pub(crate) leash_file: Option<PathBuf>,
     pub(crate) relay: bool,
     pub(crate) text: bool,
     /// The tool to call.
     pub(crate) tool: Option<OsString>,
+    /// What to do with files.
+    pub(crate) operation: Option<Operation>,
 }
 
 impl Arguments {
@@ -55,6 +62,7 @@ impl Arguments {
             Some("daemon") => Mode::Daemon,
             Some("serve") => Mode::Serve,
             Some("call") => Mode::Call,
+            Some("file") => Mode::File,
             Some("--version") => Mode::Version,
             _ => return Err(USAGE.into()),
         };
@@ -65,12 +73,18 @@ impl Arguments {
             dial: None,
             idle,
             leash: false,
+            leash_file: None,
             relay: false,
             text: false,
             tool: None,
+            operation: None,
         };
         if mode == Mode::Call {
             return parsed.calls(rest.as_slice());
+        }
+        if mode == Mode::File {
+            parsed.operation = Some(Operation::parse(rest.as_slice())?);
+            return Ok(parsed);
         }
         while let Some(argument) = rest.next() {
             let mut value = || {
@@ -82,6 +96,7 @@ impl Arguments {
                 Some("--dir") if mode == Mode::Init => parsed.directory = Some(value()?.into()),
                 Some("--idle") if mode != Mode::Version => parsed.idle = seconds(value()?)?,
                 Some("--leash") if mode == Mode::Daemon => parsed.leash = true,
+                Some("--leash") if mode == Mode::Init => parsed.leash_file = Some(value()?.into()),
                 Some("--relay") if mode == Mode::Serve => parsed.relay = true,
                 Some("--text") if mode == Mode::Serve => parsed.text = true,
                 _ if !argument.as_encoded_bytes().starts_with(b"-")
@@ -171,14 +186,19 @@ mod tests {
             (Some("/d".into()), Some(Duration::from_secs(5)))
         );
         assert!(parse("daemon /d --leash").unwrap().leash);
+        assert_eq!(parse("init --leash /p").unwrap().leash_file, Some("/p".into()));
         assert_eq!(parse("init").unwrap().idle, None);
         assert_eq!(parse("daemon /d --idle 0").unwrap().idle, None);
         assert_eq!(parse("call tool").unwrap().tool, Some("tool".into()));
+        let operation = Operation::Stat { path: "/f".into() };
+        assert_eq!(parse("file stat /f").unwrap().operation, Some(operation));
         for wrong in [
             "",
             "other",
             "call",
             "call a b",
+            "file",
+            "file stat",
             "serve",
             "daemon",
             "init /d",

@@ -6,7 +6,7 @@ use herm_protocol::{
     sandbox::{OpenParams, Opened, SandboxInfo},
 };
 
-use super::local::LocalBackend;
+use super::{docker::DockerBackend, local::LocalBackend};
 use crate::{
     caller::{Caller, Control, Input, Output, Tools},
     config::BackendName,
@@ -18,6 +18,8 @@ use crate::{
 pub enum Backend {
     /// This machine.
     Local(LocalBackend),
+    /// A container.
+    Docker(DockerBackend),
 }
 
 impl Backend {
@@ -26,6 +28,7 @@ impl Backend {
     pub fn name(&self) -> BackendName {
         match self {
             Self::Local(_) => BackendName::Local,
+            Self::Docker(_) => BackendName::Docker,
         }
     }
 
@@ -34,6 +37,7 @@ impl Backend {
     pub fn adapter(&self) -> &dyn Adapter {
         match self {
             Self::Local(backend) => backend,
+            Self::Docker(backend) => backend,
         }
     }
 
@@ -44,6 +48,7 @@ impl Backend {
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
         match self {
             Self::Local(backend) => backend.open_sandbox(params).await,
+            Self::Docker(backend) => backend.open_sandbox(params).await,
         }
     }
 
@@ -59,6 +64,7 @@ impl Backend {
     ) -> Result<Finished, Error> {
         match self {
             Self::Local(backend) => backend.execute(params, caller, control).await,
+            Self::Docker(backend) => backend.execute(params, caller, control).await,
         }
     }
 
@@ -69,6 +75,7 @@ impl Backend {
     pub async fn list_kept(&self) -> Result<Vec<SandboxInfo>, Error> {
         match self {
             Self::Local(backend) => backend.list_kept().await,
+            Self::Docker(backend) => backend.list_kept().await,
         }
     }
 
@@ -79,6 +86,7 @@ impl Backend {
     pub async fn kept_remarks(&self) -> Result<Vec<String>, Error> {
         match self {
             Self::Local(backend) => backend.kept_remarks().await,
+            Self::Docker(backend) => backend.kept_remarks().await,
         }
     }
 
@@ -89,6 +97,7 @@ impl Backend {
     pub async fn remove_kept(&self, key: &str) -> Result<bool, Error> {
         match self {
             Self::Local(backend) => backend.remove_kept(key).await,
+            Self::Docker(backend) => backend.remove_kept(key).await,
         }
     }
 }

@@ -4,8 +4,9 @@
 //! [`Backend`], and a name in [`AVAILABLE`]; the compiler names what else it needs.
 
 mod chosen;
+pub mod docker;
 pub mod local;
 mod open;
 
 pub use chosen::Backend;
-pub use open::{AVAILABLE, NotBuilt, open_backend};
+pub use open::{AVAILABLE, NotBuilt, OpenError, open_backend};

@@ -1,7 +1,7 @@
 //! `herm adapter`: a backend of the executor, served to a harness on standard input and output.
 
 use std::{
-    io,
+    env, io,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -9,8 +9,14 @@ use std::{
 };
 
 use clap::Args;
-use herm::backend::local::{self, LocalBackend, Mode, SpoolFull, Streams};
-use herm_fixtures::condition::{self, Conditioned, LocalWorld};
+use herm::{
+    backend::{
+        docker::{self, DockerBackend},
+        local::{self, LocalBackend, Mode, SpoolFull, Streams},
+    },
+    config::{Config, Sources},
+};
+use herm_fixtures::condition::{self, Conditioned, DockerWorld, LocalWorld};
 use herm_harness::{
     catalogue::Catalogue,
     manifest::{Manifest, ManifestAdapter},
@@ -30,7 +36,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(50);
 /// is not meant to outlive it is removed. SIGHUP, SIGINT and SIGTERM do the same.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Which backend: local. No configuration is read: what is tested is the same everywhere
+    /// Which backend: local or docker. No configuration is read: what is tested is the same everywhere
     #[arg(long, value_name = "NAME", required_unless_present = "manifest")]
     backend: Option<String>,
     /// Serve the backend that this manifest of commands describes
@@ -45,20 +51,35 @@ pub(super) struct Arguments {
     /// What happens to the output of jobs that nobody reads: block, or `drop_oldest`, which needs the mode resident
     #[arg(long, value_name = "HOW", default_value_t)]
     spool_full: SpoolFull,
+    /// The image of containers, for the backend docker [default: herm-test, or what the variable `HERM_IMAGE` names]
+    #[arg(long, value_name = "NAME")]
+    image: Option<String>,
 }
+
+/// The image that containers are made from unless another is named.
+const IMAGE: &str = "herm-test";
+
+/// The variable that names another.
+const IMAGE_VARIABLE: &str = "HERM_IMAGE";
+
+/// The home of whoever has none: no file of settings is there.
+const NOWHERE: &str = "/nonexistent";
+
+/// The backends that can be served.
+const BACKENDS: [&str; 2] = [local::BACKEND, docker::BACKEND];
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if let Some(path) = &arguments.manifest {
         return carry_out(path);
     }
     let backend = arguments.backend.as_deref().unwrap_or_default();
-    if backend != local::BACKEND {
+    if !BACKENDS.contains(&backend) {
         return fail(
             Exit::Usage,
             format_args!(
-                "there is no backend {backend:?}{}; there is: {}",
-                hint(backend, [local::BACKEND]),
-                local::BACKEND
+                "there is no backend {backend:?}{}; there are: {}",
+                hint(backend, BACKENDS),
+                BACKENDS.join(", ")
             ),
         );
     }
@@ -76,11 +97,47 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         return fail(Exit::Broken, error);
     }
     let (mode, streams, spool_full) = (arguments.mode, arguments.streams, arguments.spool_full);
+    if backend == docker::BACKEND {
+        let image = arguments.image.clone().or_else(|| env::var(IMAGE_VARIABLE).ok());
+        let image = image
+            .filter(|image| !image.is_empty())
+            .unwrap_or_else(|| IMAGE.into());
+        return match docker_backend(&image, mode, streams, spool_full) {
+            Ok(backend) => block_on(async move {
+                let backend = Conditioned::new(backend, DockerWorld::default());
+                serve(Arc::new(backend)).await
+            }),
+            Err(error) => fail(Exit::Broken, error),
+        };
+    }
     block_on(async move {
         let backend = LocalBackend::with_choices(mode, streams, spool_full);
         let backend = Conditioned::new(backend, LocalWorld::default());
         serve(Arc::new(backend)).await
     })
+}
+
+/// The docker backend with the defaults of its configuration, but for the image and what a condition says.
+fn docker_backend(
+    image: &str,
+    mode: Mode,
+    streams: Streams,
+    spool_full: SpoolFull,
+) -> Result<DockerBackend, String> {
+    let sources = Sources {
+        home: NOWHERE.into(),
+        ..Sources::default()
+    };
+    let sources = sources
+        .with("--backend", "terminal.backend", Some(docker::BACKEND))
+        .with("--image", "terminal.docker_image", Some(image));
+    let told = condition::docker_settings().map_err(|error| error.to_string())?;
+    let sources = told.iter().fold(sources, |sources, (key, value)| {
+        sources.with(condition::DOCKER_VARIABLE, key, Some(value))
+    });
+    let config = Config::of_arguments(&sources).map_err(|problems| problems.to_string())?;
+    let config = config.docker(&sources).map_err(|problems| problems.to_string())?;
+    Ok(DockerBackend::new(config, mode, streams, spool_full))
 }
 
 /// Serves the backend of a manifest of commands.

@@ -22,17 +22,16 @@ pub(super) struct BackendArguments {
 }
 
 impl BackendArguments {
-    /// Resolves the configuration. This blocks.
-    pub(super) fn config(&self) -> Result<Config, Refusal> {
+    /// What the configuration is made of. This blocks.
+    fn sources(&self) -> Result<Sources, Refusal> {
         let sources = Sources::of_this_process().map_err(usage)?;
-        Config::load(&sources.with(OPTION, "terminal.backend", self.backend.as_deref())).map_err(usage)
+        Ok(sources.with(OPTION, "terminal.backend", self.backend.as_deref()))
     }
 
     /// The backend whose sandboxes are looked after. Where the command line names it, what is wrong with the configuration
     /// is told, and does not keep anybody from cleaning up. This blocks.
     pub(super) fn open_to_look_after(&self) -> Result<Backend, Refusal> {
-        let sources = Sources::of_this_process().map_err(usage)?;
-        let sources = sources.with(OPTION, "terminal.backend", self.backend.as_deref());
+        let sources = self.sources()?;
         let config = match (Config::load(&sources), &self.backend) {
             (Ok(config), _) => config,
             (Err(problems), Some(_)) => {
@@ -46,14 +45,15 @@ impl BackendArguments {
                 )));
             }
         };
-        open_backend(&config, SpoolFull::default()).map_err(usage)
+        open_backend(&config, &sources, SpoolFull::default()).map_err(usage)
     }
 
     /// The backend that is asked for, and no other, with the configuration that it was made from; its jobs do that when no
     /// more of their output can be kept. This blocks.
     pub(super) fn open(&self, spool_full: SpoolFull) -> Result<(Backend, Config), Refusal> {
-        let config = self.config()?;
-        let backend = open_backend(&config, spool_full).map_err(usage)?;
+        let sources = self.sources()?;
+        let config = Config::load(&sources).map_err(usage)?;
+        let backend = open_backend(&config, &sources, spool_full).map_err(usage)?;
         Ok((backend, config))
     }
 }

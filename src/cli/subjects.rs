@@ -3,7 +3,10 @@
 use std::{env, ffi::OsString, io, path::Path};
 
 use clap::Args;
-use herm::backend::local::{self, Mode, SpoolFull, Streams};
+use herm::backend::{
+    docker,
+    local::{self, Mode, SpoolFull, Streams},
+};
 use herm_harness::{
     near_miss::hint,
     subject::{Subject, SubjectError},
@@ -18,11 +21,23 @@ struct BuiltIn {
     spool_full: SpoolFull,
     /// Whether it is tested when nobody says what to test.
     default: bool,
+    /// Variables that its adapter is given, when they are set.
+    environment: &'static [&'static str],
 }
+
+/// How the engine of containers is found, and from which image they are made.
+const ENGINE: &[&str] = &[
+    "DOCKER_CERT_PATH",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "DOCKER_HOST",
+    "DOCKER_TLS_VERIFY",
+    "HERM_IMAGE",
+];
 
 /// The backends of the executor that can be tested by name, and how each runs commands. One that differs from another
 /// in a choice only is tested when it is asked for.
-const BUILT_IN: [BuiltIn; 4] = [
+const BUILT_IN: [BuiltIn; 6] = [
     BuiltIn {
         name: "local",
         backend: local::BACKEND,
@@ -30,6 +45,7 @@ const BUILT_IN: [BuiltIn; 4] = [
         streams: Streams::Apart,
         spool_full: SpoolFull::Block,
         default: true,
+        environment: &[],
     },
     BuiltIn {
         name: "local-native",
@@ -38,6 +54,7 @@ const BUILT_IN: [BuiltIn; 4] = [
         streams: Streams::Apart,
         spool_full: SpoolFull::Block,
         default: true,
+        environment: &[],
     },
     BuiltIn {
         name: "local-merged",
@@ -46,6 +63,7 @@ const BUILT_IN: [BuiltIn; 4] = [
         streams: Streams::Merged,
         spool_full: SpoolFull::Block,
         default: false,
+        environment: &[],
     },
     BuiltIn {
         name: "local-drop-oldest",
@@ -54,14 +72,33 @@ const BUILT_IN: [BuiltIn; 4] = [
         streams: Streams::Apart,
         spool_full: SpoolFull::DropOldest,
         default: false,
+        environment: &[],
+    },
+    BuiltIn {
+        name: "docker",
+        backend: docker::BACKEND,
+        mode: Mode::Resident,
+        streams: Streams::Apart,
+        spool_full: SpoolFull::Block,
+        default: false,
+        environment: ENGINE,
+    },
+    BuiltIn {
+        name: "docker-native",
+        backend: docker::BACKEND,
+        mode: Mode::Native,
+        streams: Streams::Apart,
+        spool_full: SpoolFull::Block,
+        default: false,
+        environment: ENGINE,
     },
 ];
 
 /// What is tested.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SubjectArguments {
-    /// What to test: local, local-native, local-merged, local-drop-oldest, or the path of a manifest; may be given several
-    /// times [default: the first two]
+    /// What to test: local, local-native, local-merged, local-drop-oldest, docker, docker-native, or the path of a manifest; may
+    /// be given several times [default: the first two]
     #[arg(long = "subject", value_name = "NAME|FILE")]
     subjects: Vec<String>,
     /// Test the adapter that this command line starts, without a manifest; it ends the options
@@ -150,7 +187,12 @@ fn built_in(subject: &BuiltIn) -> Result<Subject, SubjectError> {
     Ok(Subject {
         name: subject.name.into(),
         adapter: words,
-        environment: Vec::new(),
+        environment: subject
+            .environment
+            .iter()
+            .filter(|name| env::var_os(name).is_some())
+            .map(|&name| name.to_owned())
+            .collect(),
         directory: None,
         expectations: None,
         arguments: vec!["--subject".into(), subject.name.into()],

@@ -54,7 +54,8 @@ const CREDENTIALS: [&str; 10] = [
     "VERCEL_TOKEN",
 ];
 
-fn is_credential(name: &str) -> bool {
+/// Whether a variable of that name holds what an agent authenticates with.
+pub(crate) fn is_credential(name: &str) -> bool {
     CREDENTIALS.contains(&name)
         || name.ends_with("_API_KEY")
         || name.ends_with("_BOT_TOKEN")
@@ -64,7 +65,7 @@ fn is_credential(name: &str) -> bool {
 }
 
 /// Whether a text is a name that a shell takes for a variable.
-pub(super) fn is_variable(name: &str) -> bool {
+pub(crate) fn is_variable(name: &str) -> bool {
     let letter = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
     name.starts_with(letter) && name.chars().all(|next| letter(next) || next.is_ascii_digit())
 }

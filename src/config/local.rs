@@ -57,7 +57,7 @@ impl Config {
 }
 
 /// A path whose `~` is the user's home.
-fn in_home(path: &str) -> PathBuf {
+pub(super) fn in_home(path: &str) -> PathBuf {
     match (path.strip_prefix('~'), env::home_dir()) {
         (Some(""), Some(home)) => home,
         (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),

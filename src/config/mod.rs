@@ -9,32 +9,38 @@
 //! there is no configuration then.
 
 mod backend_name;
+mod docker;
 mod dotenv;
 mod edit;
 mod expand;
 mod file;
-mod item;
+pub(crate) mod item;
 mod judge;
 mod local;
-mod near_miss;
+pub(crate) mod near_miss;
 mod place;
 mod problem;
 mod resolve;
 mod scalar;
+mod secret;
 mod setting;
+mod size;
 mod source;
 mod store;
 mod table;
 mod value;
 
 pub use backend_name::BackendName;
+pub use docker::{Asked, CredentialFile, DockerConfig, EgressProxy, StartIn, ThisProcess};
 pub use item::Item;
 pub use judge::{find_or_tell, is_section};
 pub use local::{ExecMode, LocalConfig};
 pub use place::{HOME, config_file, dotenv_file, home};
 pub use problem::{Place, Problem, Problems};
 pub use resolve::{Config, Resolved};
+pub use secret::Secret;
 pub use setting::{Kind, Setting};
+pub use size::parse_size;
 pub use source::{Argument, Origin, Sources};
 pub use store::{Change, set, unset, unset_unknown};
 pub use table::{SETTINGS, find};

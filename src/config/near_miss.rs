@@ -1,7 +1,7 @@
 //! "Did you mean": the known word that is nearest to an unknown one.
 
 /// The end of a message about an unknown word: ` (did you mean X?)`, or nothing.
-pub(super) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let folded = word.to_lowercase();
     let distance = |candidate: &'a str| (strsim::damerau_levenshtein(&folded, candidate), candidate);
     known

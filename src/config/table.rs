@@ -90,7 +90,7 @@ pub const SETTINGS: &[Setting] = settings! {
     "terminal.docker_shm_size", "TERMINAL_DOCKER_SHM_SIZE", AnyText, Text("1g"), DOCKER,
         "the size of /dev/shm; empty leaves it to the engine";
     "terminal.docker_snap_compat", "TERMINAL_DOCKER_SNAP_COMPAT", Flag, Is(false), DOCKER,
-        "whether mounts keep to what Docker from a snap can see";
+        "whether no-new-privileges and the engine's own init are left out, which Docker from a snap cannot do";
     "terminal.docker_volumes", "TERMINAL_DOCKER_VOLUMES", List(Item::Mount), Empty, DOCKER,
         "mounts, as `docker run --volume` takes them";
     "terminal.env_passthrough", "", List(Item::PassedVariable), Empty, LOCAL,

@@ -13,12 +13,7 @@ use super::file_error;
 /// # Errors
 /// `invalid_argument` for bits beyond octal 7777 and for a link; and the other kinds of [`file_error`].
 pub fn change_mode(path: &Path, mode: u32) -> Result<(), Error> {
-    if mode > 0o7777 {
-        return Err(Error::invalid_argument(
-            "mode",
-            format!("is {mode:o} in octal, beyond 7777"),
-        ));
-    }
+    check(mode)?;
     let failed = |error: io::Error| file_error("change the mode of", path, &error);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
@@ -32,6 +27,15 @@ pub fn change_mode(path: &Path, mode: u32) -> Result<(), Error> {
     // Through the descriptor, so that no link can take the place of what was looked at.
     let held = format!("/proc/self/fd/{}", found.as_raw_fd());
     rustix::fs::chmod(held, Mode::from_raw_mode(mode)).map_err(|error| failed(error.into()))
+}
+
+/// Whether there are such bits.
+pub(super) fn check(mode: u32) -> Result<(), Error> {
+    if mode > 0o7777 {
+        let problem = format!("is {mode:o} in octal, beyond 7777");
+        return Err(Error::invalid_argument("mode", problem));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -9,6 +9,11 @@ use super::{file_error, stat::info};
 /// Bytes of one entry on the wire beside its name, at most.
 const ENTRY: usize = 128;
 
+/// Bytes of one entry on the wire, at most.
+pub(super) fn cost(name: &[u8]) -> usize {
+    name.len() * 6 + ENTRY
+}
+
 /// Makes a directory with its parents; one that is there already is fine.
 ///
 /// # Errors
@@ -34,7 +39,7 @@ pub fn list_directory(path: &Path) -> Result<DirectoryListing, Error> {
             Err(error) => return Err(failed(error)),
         };
         let name = entry.file_name();
-        length += name.len() * 6 + ENTRY;
+        length += cost(name.as_encoded_bytes());
         if length > DEFAULT_MAX_MESSAGE_BYTES {
             return Err(too_many(path));
         }
@@ -44,7 +49,8 @@ pub fn list_directory(path: &Path) -> Result<DirectoryListing, Error> {
     Ok(DirectoryListing { entries })
 }
 
-fn too_many(path: &Path) -> Error {
+/// The error about a list that does not fit one message.
+pub(super) fn too_many(path: &Path) -> Error {
     let shown = path.to_string_lossy();
     let message =
         format!("the list of {shown} does not fit one message of {DEFAULT_MAX_MESSAGE_BYTES} bytes");

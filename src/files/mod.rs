@@ -1,10 +1,12 @@
 //! Files as this host sees them, byte for byte: for every backend whose sandboxes share the host's file system.
 //!
-//! The functions block; call them where blocking is allowed. Every error is typed and names the path.
+//! The functions block; call them where blocking is allowed. Every error is typed and names the path. For sandboxes with a
+//! file system of their own, [`inside`] has the same operations done by a program in there.
 
 mod change_mode;
 mod directory;
 mod error;
+pub mod inside;
 mod read;
 mod relocate;
 mod remove;

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use herm_protocol::{DEFAULT_MAX_MESSAGE_BYTES, Error, ErrorKind, file::FileContent};
+use herm_protocol::{ByteString, DEFAULT_MAX_MESSAGE_BYTES, Error, ErrorKind, file::FileContent};
 use rustix::fs::OFlags;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 };
 
 /// The longest content in one answer, in bytes as they go over the wire; the rest of the message needs little.
-const LONGEST: usize = DEFAULT_MAX_MESSAGE_BYTES - 16 * 1024;
+pub(super) const LONGEST: usize = DEFAULT_MAX_MESSAGE_BYTES - 16 * 1024;
 
 /// Reads from `offset` on, to the end or `length` bytes. Links are followed.
 ///
@@ -25,8 +25,17 @@ const LONGEST: usize = DEFAULT_MAX_MESSAGE_BYTES - 16 * 1024;
 pub fn read(path: &Path, offset: u64, length: Option<u64>) -> Result<FileContent, Error> {
     let failed = |error: &io::Error| file_error("read", path, error);
     let (mut file, metadata) = open(path)?;
-    file.seek(SeekFrom::Start(offset))
-        .map_err(|error| failed(&error))?;
+    match file.seek(SeekFrom::Start(offset)) {
+        Ok(_) => {}
+        // Farther than any file of this system can reach, and so beyond the end of this one.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput && offset >= metadata.len() => {
+            return Ok(FileContent {
+                data: ByteString::default(),
+                size: metadata.len(),
+            });
+        }
+        Err(error) => return Err(failed(&error)),
+    }
     let wanted = length.unwrap_or(u64::MAX);
     let mut data = Vec::new();
     // One byte more tells whether there is too much; files of the kernel do not know their own size.
@@ -34,7 +43,7 @@ pub fn read(path: &Path, offset: u64, length: Option<u64>) -> Result<FileContent
         .read_to_end(&mut data)
         .map_err(|error| failed(&error))?;
     if length_on_the_wire(&data) > LONGEST {
-        return Err(too_long(path, &metadata));
+        return Err(too_long(path, metadata.len()));
     }
     let size = metadata.len().max(if data.is_empty() {
         0
@@ -67,18 +76,18 @@ fn open(path: &Path) -> Result<(File, Metadata), Error> {
     Ok((file, metadata))
 }
 
-fn too_long(path: &Path, metadata: &Metadata) -> Error {
+/// The error about what does not fit one message, of a file of that size in bytes.
+pub(super) fn too_long(path: &Path, size: u64) -> Error {
     let shown = path.to_string_lossy();
     let message = format!(
-        "what was asked of {shown} ({} bytes) does not fit one message of {DEFAULT_MAX_MESSAGE_BYTES} bytes",
-        metadata.len()
+        "what was asked of {shown} ({size} bytes) does not fit one message of {DEFAULT_MAX_MESSAGE_BYTES} bytes"
     );
     Error::new(ErrorKind::LimitExceeded, shown.clone(), message)
         .with_fix("read it in parts, with offset and length")
 }
 
 /// How long the bytes are as JSON: text with its escapes, anything else in base64.
-fn length_on_the_wire(data: &[u8]) -> usize {
+pub(super) fn length_on_the_wire(data: &[u8]) -> usize {
     if std::str::from_utf8(data).is_err() {
         return data.len().div_ceil(3) * 4;
     }

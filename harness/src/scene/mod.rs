@@ -8,6 +8,7 @@ mod host;
 mod keeping;
 mod key;
 mod ledger;
+mod machine;
 mod others;
 mod room;
 pub mod shell;
@@ -41,6 +42,7 @@ pub use conversation::{Conversation, Listener};
 pub use failure::Failure;
 pub use host::processes_with;
 pub(crate) use ledger::Ledger;
+pub(crate) use machine::Machine;
 pub(crate) use stay::Stay;
 pub(crate) use step_limit::StepLimit;
 pub use worker::{CANARY, Sandbox, Worker, Workshop};
@@ -76,6 +78,8 @@ pub struct Scene {
     pub(crate) stay: Option<Stay>,
     /// How long the step that is carried out may take.
     pub(crate) step_limit: Option<StepLimit>,
+    /// What was put on this machine and that no sandbox was given.
+    pub(crate) machine: Machine,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
 }
@@ -454,6 +458,7 @@ impl Scene {
             .worker
             .as_ref()
             .is_none_or(|worker| worker.broken || worker.client.fault().is_some());
+        std::mem::take(&mut self.machine).end().await;
         // What is held cannot be ended in order.
         let uncleared = self.clear_conditions().await.err();
         let most = self.last_patience();

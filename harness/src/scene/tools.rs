@@ -33,6 +33,9 @@ pub(crate) const TALK: &str = "talk";
 /// Fails.
 pub(crate) const FAIL: &str = "fail";
 
+/// What it says when it does.
+pub(crate) const FAILS: &str = "it is broken, as it should be";
+
 /// Never answers.
 pub(crate) const NEVER: &str = "never";
 
@@ -87,7 +90,7 @@ impl HostTools for Toolbox {
                 return met.map(|_| arguments).map_err(|_| failure("nobody came"));
             }
             NEVER => std::future::pending().await,
-            _ => return Err(failure("it is broken, as it should be")),
+            _ => return Err(failure(FAILS)),
         }
         arguments.reverse();
         Ok(arguments)

@@ -5,11 +5,12 @@ use std::time::Duration;
 use super::{
     contract::{cap, error, event, proto},
     exec::{
-        args, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, out, race, shell, stdin,
-        stream, timeout, user,
+        args, busy, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, otherwise, out, race,
+        shell, stdin, stream, timeout, user,
     },
-    files::{file, tree},
-    general, isolation,
+    files::{file, relative, tree},
+    general,
+    isolation::{self, host, r#priv, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -28,8 +29,12 @@ pub(super) fn register(steps: &mut StepList) {
                 if let Some(bytes) = number_in(what, "prints ", " bytes to a caller that takes nothing") {
                     return cancel::print_to_nobody(scene, bytes).await;
                 }
+                if let Some(what) = what.strip_suffix(" in the first one") {
+                    return tenant::in_first(scene, what).await;
+                }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
+                    "keeps a beat and does not read its input" => busy::leave_unread(scene).await,
                     "waits for its input" => stdin::wait_for_input(scene).await,
                     "has left a beat behind" => leave_beat(scene).await,
                     "has left files of every kind" => kept_files::leave(scene).await,
@@ -54,6 +59,9 @@ pub(super) fn register(steps: &mut StepList) {
                 let what = arguments.words(0)?;
                 if let Some(favour) = what.strip_prefix("is asked to ") {
                     return cap::ask_to(scene, favour).await;
+                }
+                if let Some(how) = what.strip_prefix("reads it ") {
+                    return host::read_by_backend(scene, how).await;
                 }
                 if let Some(what) = what.strip_prefix("is told to ") {
                     return cancel::tell(scene, what).await;
@@ -100,6 +108,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "nothing new in the directory that commands start in" => {
                         leak::nothing_where_commands_start(scene).await
                     }
+                    "that this was done there, and nothing else" => relative::find(scene).await,
                     "these files as they were" => kept_files::find(scene).await,
                     "these lines in the file, byte for byte" => shell::find_lines(scene).await,
                     other => Err(unknown(other, "to be found")),
@@ -124,6 +133,7 @@ async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
         "more memory than there is" => exit::exhaust_memory(scene).await,
         "a helper of its shell for its output" => stream::use_helper(scene).await,
         "variables that look like lines of a file" => like_lines::give_command(scene).await,
+        "a thousand variables of its own" => env::use_many(scene).await,
         "cat, ls, sleep, tr and wc" => env::use_programs(scene).await,
         "a program that is on its own search path" => lookup::use_own_path(scene).await,
         other => isolation::command_uses(scene, other).await,
@@ -186,8 +196,17 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     if let Some(place) = place {
         return lookup::run_by_relative_path(scene, place).await;
     }
+    if let Some(how) = which.strip_prefix("looks for ") {
+        return host::look_by_program(scene, how).await;
+    }
     if let Some(code) = number_in(which, "exits with code ", "") {
         return exit::run_program(scene, code).await;
+    }
+    let on_signal = which
+        .strip_prefix("that exits with code 4 on signal ")
+        .and_then(|rest| number_in(rest, "", " is sent that signal"));
+    if let Some(signal) = on_signal {
+        return otherwise::send_signal(scene, 4, signal).await;
     }
     if let Some(count) = number_in(which, "is given ", " arguments") {
         return args::run_with_many(scene, count).await;
@@ -195,6 +214,8 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     match which {
         "uses variables that look like lines of a file" => like_lines::give_program(scene).await,
         "prints the variable of its sandbox" => open::print_variable_by_program(scene).await,
+        "tells what it may do" => r#priv::tell_by_program(scene).await,
+        "prints its working directory" => otherwise::print_directory(scene).await,
         "names the files that it holds open" => open_files::tell_by_program(scene).await,
         "tells the name that it was called by" => args::tell_own_name(scene).await,
         "of no words is run" => error::run_no_words(scene).await,

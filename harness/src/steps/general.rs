@@ -415,6 +415,7 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
         "because no such command runs" => ErrorKind::ExecNotFound,
         "because the file is not there" => ErrorKind::NotFound,
         "because it is a directory" => ErrorKind::IsADirectory,
+        "because it is no directory" => ErrorKind::NotADirectory,
         "because there is no room" => ErrorKind::LimitExceeded,
         other => return Err(Failure::suite(format!("{other:?} is no way to refuse"))),
     };

@@ -24,7 +24,7 @@ __herm_save() {
     # A limit on the size of files is an error of writing then, and no end of the command.
     builtin trap '' XFSZ
     if [[ $PWD != "$__herm_began" ]]; then __herm_cwd=$PWD; fi
-    builtin printf %s "$__herm_cwd" > "$__herm_new.cwd" && __herm_write
+    [[ $__herm_new ]] && builtin printf %s "$__herm_cwd" > "$__herm_new.cwd" && __herm_write
     builtin trap - XFSZ
     builtin return "$1"
 }
@@ -51,7 +51,7 @@ __herm_write() {
             if [[ $__herm_name == POSIXLY_CORRECT ]]; then __herm_part=last; else __herm_variable "$__herm_name"; fi
         done
         for __herm_name in "${!__herm_before[@]}"; do
-            case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) continue ;; esac
+            case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASHOPTS | SHELLOPTS) continue ;; esac
             [[ ${!__herm_name+x} ]] || builtin printf '__herm_unset %s\n' "$__herm_name"
         done
         if [[ $__herm_kind == shell ]]; then
@@ -69,7 +69,8 @@ __herm_write() {
     } > "$__herm_new"
 }
 __herm_variable() {
-    case $1 in PWD | OLDPWD | SHLVL | _ | BASH_ENV | BASHOPTS | SHELLOPTS) builtin return ;; esac
+    case $1 in PWD | SHLVL | _ | BASHOPTS | SHELLOPTS) builtin return ;; esac
+    [[ ${!1+x} ]] || builtin return
     builtin local __herm_value
     __herm_value=${!1}
     if [[ ${__herm_before[$1]+x} && ${__herm_before[$1]} == "$__herm_value" ]]; then
@@ -79,21 +80,26 @@ __herm_variable() {
     builtin printf '__herm_set %s %q\n' "$1" "$__herm_value" || __herm_whole=
 }
 
-# The text's own trap on EXIT runs behind the saving, with the status that it would have seen.
-__herm_first=$'{ __herm_save $?; } 2>/dev/null\n'
+# The text's own trap on EXIT runs behind the saving, with the status that it would have seen; errexit does not see it.
+__herm_first=$'{ __herm_save $? && :; } 2>/dev/null\n'
 trap() {
+    { builtin local - && builtin set +x; } 2>/dev/null
+    builtin local __herm_status=0
     if [[ $# == 0 || $1 == -p ]]; then
         builtin local __herm_shown
-        __herm_shown=$(\builtin trap "$@")
+        __herm_shown=$(\builtin trap "$@") || __herm_status=$?
+        __herm_shown+=$'\n'
+        [[ ${__herm_action+x} ]] || __herm_shown=${__herm_shown/"trap -- '$__herm_first' EXIT"$'\n'/}
         __herm_shown=${__herm_shown//"$__herm_first"/}
-        [[ -z $__herm_shown ]] || builtin printf '%s\n' "$__herm_shown"
-        builtin return 0
+        [[ $__herm_shown == $'\n' ]] || builtin printf %s "$__herm_shown"
+        builtin return "$__herm_status"
     fi
-    builtin trap "$@"
-    builtin local __herm_status=$? __herm_words
+    builtin trap "$@" || __herm_status=$?
+    builtin local __herm_words
     builtin eval "__herm_words=($(\builtin trap -p EXIT))"
     if [[ ${__herm_words[2]-} != "$__herm_first"* ]]; then
-        builtin trap -- "$__herm_first${__herm_words[2]-}" EXIT
+        if [[ ${__herm_words[2]+x} ]]; then __herm_action=${__herm_words[2]}; else builtin unset -v __herm_action; fi
+        builtin trap -- "$__herm_first${__herm_action-}" EXIT
     fi
     builtin return "$__herm_status"
 }

@@ -19,8 +19,8 @@ pub(crate) use descriptor::{
 pub(crate) use epoll::{Epoll, Interest, Ready};
 pub(crate) use passing::{receive_with_descriptors, send_with_descriptors};
 pub(crate) use process::{
-    Forked, Reaped, Status, effective_user, exit_now, fork, may_execute, new_session, reap, send_signal,
-    set_dumpable, set_name, set_umask, subreaper,
+    Forked, Reaped, Status, effective_user, exit_now, fork, may_execute, may_write, new_session, reap,
+    send_signal, set_dumpable, set_name, set_umask, subreaper,
 };
 pub(crate) use signal::{Signals, number};
 pub(crate) use socket::{
@@ -30,7 +30,9 @@ pub(crate) use spawn::spawn;
 
 /// Flags of `open` that the standard library does not name. Two of them are not the same everywhere.
 pub(crate) mod open {
+    pub(crate) const NONBLOCKING: i32 = super::c::NONBLOCKING;
     pub(crate) const PATH_ONLY: i32 = 0o10_000_000;
+    pub(crate) const NO_WAIT: i32 = 0o4_000;
     #[cfg(target_arch = "x86_64")]
     pub(crate) const DIRECTORY: i32 = 0o200_000;
     #[cfg(target_arch = "x86_64")]
@@ -50,11 +52,18 @@ pub(crate) mod errno {
     pub(crate) const EAGAIN: i32 = 11;
     pub(crate) const ENOMEM: i32 = 12;
     pub(crate) const EACCES: i32 = 13;
+    pub(crate) const EEXIST: i32 = 17;
     pub(crate) const ENOTDIR: i32 = 20;
+    pub(crate) const EISDIR: i32 = 21;
+    pub(crate) const EINVAL: i32 = 22;
     pub(crate) const ENFILE: i32 = 23;
     pub(crate) const EMFILE: i32 = 24;
     pub(crate) const ETXTBSY: i32 = 26;
+    pub(crate) const EFBIG: i32 = 27;
     pub(crate) const ENOSPC: i32 = 28;
+    pub(crate) const EROFS: i32 = 30;
+    pub(crate) const ENAMETOOLONG: i32 = 36;
+    pub(crate) const ENOTEMPTY: i32 = 39;
     pub(crate) const ELOOP: i32 = 40;
     pub(crate) const EDQUOT: i32 = 122;
 }

@@ -17,6 +17,7 @@ const TELL_STOPPED: c_int = 2;
 const HERE: c_int = -100;
 const AS_EFFECTIVE_USER: c_int = 0x200;
 const MAY_EXECUTE: c_int = 1;
+const MAY_WRITE: c_int = 2;
 
 /// Which of the two a process is after a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,9 +136,16 @@ pub(crate) fn effective_user() -> u32 {
 
 /// Whether this process may run a file, or enter a directory.
 pub(crate) fn may_execute(path: &Path) -> bool {
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
-        return false;
-    };
+    may(path, MAY_EXECUTE).is_ok()
+}
+
+/// Asks whether this process may write to a file.
+pub(crate) fn may_write(path: &Path) -> io::Result<()> {
+    may(path, MAY_WRITE)
+}
+
+fn may(path: &Path, what: c_int) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the path ends with a NUL and is only read.
-    unsafe { c::faccessat(HERE, path.as_ptr(), MAY_EXECUTE, AS_EFFECTIVE_USER) == 0 }
+    checked(unsafe { c::faccessat(HERE, path.as_ptr(), what, AS_EFFECTIVE_USER) }).map(drop)
 }

@@ -35,6 +35,7 @@
 mod base64;
 mod bytes;
 mod crc32;
+mod file;
 mod job;
 pub mod proof;
 mod raw;
@@ -48,6 +49,10 @@ mod tool;
 pub use base64::{decode as decode_base64, encode as encode_base64};
 pub use bytes::DecodeError;
 pub use crc32::crc32;
+pub use file::{
+    FILE_FAILED, FileAnswer, FileErrorKind, FileFailure, FileInfo, FileKind, MAX_FILE_ANSWER, MAX_FILE_DATA,
+    MAX_LISTING, content_start,
+};
 pub use job::{Ending, JobRecord, JobState, Outcome, SetupFailure, SignalCause, Stream};
 pub use raw::{Deframer, FrameError, frame, frame_into, frame_start};
 pub use reply::{Data, ErrorKind, Refusal, Reply, Welcome, output_start};

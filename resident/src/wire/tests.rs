@@ -601,6 +601,31 @@ fn what_goes_beyond_the_bounds_of_a_call_is_no_message() {
     assert_eq!(Request::decode(&request.encode()), Ok(request));
 }
 
+/// Answers to questions about `/a/f`.
+fn file_answers() -> [FileAnswer; 5] {
+    let info = |name: &[u8]| FileInfo {
+        name: name.to_vec(),
+        kind: FileKind::File,
+        size: 2,
+        mode: 0o644,
+    };
+    [
+        FileAnswer::Done,
+        FileAnswer::Content {
+            size: 300,
+            data: b"x".to_vec(),
+        },
+        FileAnswer::Info(info(b"f")),
+        FileAnswer::Listing(vec![info(b"a"), info(b"b")]),
+        FileAnswer::Failed(FileFailure {
+            kind: FileErrorKind::NotFound,
+            resource: "/a/f".into(),
+            message: "m".into(),
+            fix: Some("x".into()),
+        }),
+    ]
+}
+
 /// What the fuzzer begins with: `HERM_SEEDS=fuzz/corpus cargo test --lib -- --ignored seeds`.
 #[test]
 #[ignore = "writes files, for the fuzzer"]
@@ -612,6 +637,18 @@ fn seeds() {
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join(format!("seed-{number}")), bytes).unwrap();
     };
+    for (number, answer) in file_answers().iter().enumerate() {
+        for operation in 0..8 {
+            // What is asked, with which exit code, and for which part of a file.
+            let failed = u8::from(matches!(answer, FileAnswer::Failed(_))) << 3;
+            let question = [operation | failed, 0xff, 1];
+            keep(
+                "file",
+                number * 8 + usize::from(operation),
+                &[&question, answer.encode().as_slice()].concat(),
+            );
+        }
+    }
     let mut random = Random(31);
     let (mut requests, mut replies) = (Vec::new(), Vec::new());
     for number in 0..REPLIES * 20 {

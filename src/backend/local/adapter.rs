@@ -209,7 +209,7 @@ impl Default for LocalBackend {
 }
 
 /// Does something that may block, within the limit for operations on files.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(in crate::backend) async fn blocking<T: Send + 'static>(
     resource: &str,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
@@ -498,7 +498,7 @@ impl LocalBackend {
     /// # Errors
     /// As [`Adapter::open`]: nothing was made then.
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
-        check::spec(params.key.as_deref(), &params.spec, self.0.mode)?;
+        check::spec(params.key.as_deref(), &params.spec, self.0.mode, &[])?;
         if let Some(key) = params.key {
             return self.open_kept(&key, params.spec).await;
         }

@@ -19,7 +19,7 @@ const LONGEST_SESSION: usize = 256;
 ///
 /// # Errors
 /// An invalid argument names its field; an option that this backend does not have is unsupported.
-pub(super) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
+pub(in crate::backend) fn command(params: &RunParams, mode: Mode) -> Result<(), Error> {
     if params.user.is_some() {
         return Err(Error::unsupported("user"));
     }
@@ -82,7 +82,7 @@ fn tools(rpc: &Rpc, detach: bool) -> Result<(), Error> {
 ///
 /// # Errors
 /// Native mode has no sessions; an invalid argument says what a name is.
-pub(super) fn session(name: &str, mode: Mode) -> Result<(), Error> {
+pub(in crate::backend) fn session(name: &str, mode: Mode) -> Result<(), Error> {
     if mode == Mode::Native {
         return Err(Error::unsupported("session"));
     }
@@ -121,7 +121,7 @@ fn argument_list(arguments: &[ByteString]) -> Result<(), Error> {
 ///
 /// # Errors
 /// An invalid argument names the variable's place in the list.
-pub(super) fn variables(field: &str, variables: &[Variable]) -> Result<(), Error> {
+pub(crate) fn variables(field: &str, variables: &[Variable]) -> Result<(), Error> {
     for (index, Variable { name, value }) in variables.iter().enumerate() {
         let name_field = format!("{field}[{index}].name");
         if name.is_empty() {
@@ -142,7 +142,7 @@ pub(super) fn variables(field: &str, variables: &[Variable]) -> Result<(), Error
 ///
 /// # Errors
 /// An invalid argument names the field.
-pub(super) fn path(field: &str, path: &ByteString) -> Result<(), Error> {
+pub(in crate::backend) fn path(field: &str, path: &ByteString) -> Result<(), Error> {
     if path.is_empty() {
         return Err(Error::invalid_argument(field, "is empty"));
     }
@@ -170,11 +170,17 @@ fn not_too_long(field: &str, length: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks what a sandbox shall be like; a key needs a mode in which it can be kept.
+/// Checks what a sandbox shall be like; a key needs a mode in which it can be kept. `offered` names what the backend has
+/// of what this machine has not: images, mounts, networks, limits.
 ///
 /// # Errors
 /// A part whose capability this backend does not declare is unsupported; an invalid argument names its field.
-pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec, mode: Mode) -> Result<(), Error> {
+pub(in crate::backend) fn spec(
+    key: Option<&str>,
+    spec: &SandboxSpec,
+    mode: Mode,
+    offered: &[&str],
+) -> Result<(), Error> {
     let limits = &spec.limits;
     let unsupported = [
         (key.is_some() && mode == Mode::Native, "attach"),
@@ -191,7 +197,10 @@ pub(super) fn spec(key: Option<&str>, spec: &SandboxSpec, mode: Mode) -> Result<
         (limits.disk_bytes.is_some(), "limits_disk"),
         (spec.user.is_some(), "user"),
     ];
-    if let Some((_, what)) = unsupported.iter().find(|(asked, _)| *asked) {
+    if let Some((_, what)) = unsupported
+        .iter()
+        .find(|(asked, what)| *asked && !offered.contains(what))
+    {
         return Err(Error::unsupported(*what));
     }
     if let Some(cwd) = &spec.cwd {
@@ -333,14 +342,15 @@ mod tests {
             ("user", SandboxSpec { user: Some("u".into()), ..base() }),
         ];
         for (what, asked) in specs {
-            let error = spec(None, &asked, Mode::Resident).unwrap_err();
+            let error = spec(None, &asked, Mode::Resident, &[]).unwrap_err();
             assert_eq!(
                 (error.kind(), error.data.resource),
                 (ErrorKind::Unsupported, Some(what.into()))
             );
+            assert_eq!(spec(None, &asked, Mode::Resident, &[what]), Ok(()));
         }
         assert_eq!(
-            spec(Some("k"), &base(), Mode::Native).unwrap_err().kind(),
+            spec(Some("k"), &base(), Mode::Native, &[]).unwrap_err().kind(),
             ErrorKind::Unsupported
         );
         let plain = SandboxSpec {
@@ -348,7 +358,7 @@ mod tests {
             cwd: Some("/tmp".into()),
             ..base()
         };
-        assert_eq!(spec(None, &plain, Mode::Native), Ok(()));
-        assert_eq!(spec(Some("k"), &plain, Mode::Resident), Ok(()));
+        assert_eq!(spec(None, &plain, Mode::Native, &[]), Ok(()));
+        assert_eq!(spec(Some("k"), &plain, Mode::Resident, &[]), Ok(()));
     }
 }

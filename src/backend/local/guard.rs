@@ -63,7 +63,7 @@ type Lines = mpsc::UnboundedSender<Vec<u8>>;
 
 /// The guard of a backend. It is started when the first thing is held.
 #[derive(Debug, Default)]
-pub(super) struct Guard(Mutex<State>);
+pub(in crate::backend) struct Guard(Mutex<State>);
 
 #[derive(Debug, Default)]
 enum State {
@@ -76,12 +76,12 @@ enum State {
 
 /// Something that does not outlive this process for as long as this value lives.
 #[derive(Debug, Default)]
-pub(super) struct Held(Option<(Lines, Vec<u8>)>);
+pub(in crate::backend) struct Held(Option<(Lines, Vec<u8>)>);
 
 impl Guard {
     /// Holds a directory, by its absolute path, a process group, by its number, or a resident, by `@` and the number of its
     /// process.
-    pub(super) fn hold(&self, item: impl Into<OsString>) -> Held {
+    pub(in crate::backend) fn hold(&self, item: impl Into<OsString>) -> Held {
         let item = item.into().into_vec();
         let mut state = self.lock();
         if matches!(*state, State::NotStarted) {
@@ -102,7 +102,7 @@ impl Guard {
     }
 
     /// Lets the guard end and waits for it. What is held yet stays held for as long as this process lives.
-    pub(super) async fn dismiss(&self) {
+    pub(in crate::backend) async fn dismiss(&self) {
         let state = std::mem::replace(&mut *self.lock(), State::Gone);
         if let State::Standing(lines, task) = state {
             drop(lines);

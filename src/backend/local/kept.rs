@@ -61,7 +61,7 @@ impl Record {
 ///
 /// # Errors
 /// None of these variables is set.
-pub(super) fn default_base() -> Result<PathBuf, Error> {
+pub(in crate::backend) fn default_base() -> Result<PathBuf, Error> {
     let variable = |name: &str| {
         env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -225,7 +225,7 @@ pub(super) fn list(base: &Path) -> Result<Vec<Lying>, Error> {
 }
 
 /// The directory of a key.
-pub(super) fn directory_of(base: &Path, key: &str) -> PathBuf {
+pub(in crate::backend) fn directory_of(base: &Path, key: &str) -> PathBuf {
     base.join(id_of(key))
 }
 
@@ -260,7 +260,7 @@ pub(super) fn id_of(key: &str) -> String {
     format!("{ID}{}", hexadecimal(&sha256(key.as_bytes())[..16]))
 }
 
-fn check(key: &str) -> Result<(), Error> {
+pub(in crate::backend) fn check(key: &str) -> Result<(), Error> {
     if key.is_empty() {
         return Err(Error::invalid_argument("key", "is empty"));
     }
@@ -302,7 +302,7 @@ fn there_or_made(directory: &Path, wanted: Record) -> Result<(bool, Record), Err
 }
 
 /// Makes a directory that only this user enters, or checks that it is such a one.
-pub(super) fn private_directory(directory: &Path) -> Result<(), Error> {
+pub(in crate::backend) fn private_directory(directory: &Path) -> Result<(), Error> {
     let failed = |error: io::Error| file_error("make the directory", directory, &error);
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent).map_err(failed)?;

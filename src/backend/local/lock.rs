@@ -38,7 +38,7 @@ const LOCK_MODE: u32 = 0o600;
 ///
 /// # Errors
 /// Somebody else holds it for too long, which is named, or it cannot be made.
-pub(super) async fn lock(base: &Path, key: &str) -> Result<File, Error> {
+pub(in crate::backend) async fn lock(base: &Path, key: &str) -> Result<File, Error> {
     let path = directory_of(base, key).with_extension(LOCK_ENDING);
     let base = base.to_owned();
     blocking(&path.clone(), move || {

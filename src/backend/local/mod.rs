@@ -6,20 +6,20 @@
 //! A sandbox is a private directory. A command is a session of its own, and what a deadline, a cancel or a close ends
 //! is its process group; what leaves the group by itself is out of reach.
 
-mod adapter;
-mod check;
+pub(super) mod adapter;
+pub(crate) mod check;
 mod declaration;
 mod environment;
 mod group;
-mod guard;
+pub(super) mod guard;
 mod inherited;
 mod input;
 mod keep;
-mod kept;
+pub(super) mod kept;
 mod launch;
 mod leader;
 mod leftover;
-mod lock;
+pub(super) mod lock;
 mod log;
 mod memory;
 mod mode;

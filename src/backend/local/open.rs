@@ -25,7 +25,7 @@ const LONGEST_RUN: usize = 64;
 
 /// Makes a sandbox in that directory. Everything is checked first; a failure leaves nothing. This blocks.
 pub(super) fn make(params: OpenParams, run: &str, scratch: &Path, guard: &Guard) -> Result<Sandbox, Error> {
-    check::spec(params.key.as_deref(), &params.spec, Mode::Resident)?;
+    check::spec(params.key.as_deref(), &params.spec, Mode::Resident, &[])?;
     let asked = params.spec.cwd.map(|cwd| cwd.to_path());
     if let Some(cwd) = &asked {
         check_start(cwd)?;

@@ -80,7 +80,7 @@ pub(super) fn check(sources: &Sources) -> Result<ExitCode, Refusal> {
         "{} {there}\ncommands run on: {backend} ({origin})",
         file.display()
     ));
-    herm::backend::open_backend(&config, SpoolFull::default()).map_err(usage)?;
+    herm::backend::open_backend(&config, sources, SpoolFull::default()).map_err(usage)?;
     Ok(printed)
 }
 

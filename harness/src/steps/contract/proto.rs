@@ -20,7 +20,7 @@ use crate::{
     step::{StepList, StepResult},
     steps::{
         composed::unknown,
-        exec::room,
+        exec::{otherwise, room},
         general::{difference, show},
     },
 };
@@ -335,14 +335,20 @@ async fn print_to_little_room(scene: &mut Scene, bytes: usize, how: &str, room: 
     if let Some(given) = how.strip_prefix("with room given ") {
         return room::print_with_room_given(scene, bytes, given, room).await;
     }
-    let redirection = match how {
-        "as output" => "",
-        "as errors" => " >&2",
-        other => return Err(unknown(other, "a way to print")),
+    let (redirection, how) = match how {
+        "as output" => ("", None),
+        "as errors" => (" >&2", None),
+        other => match other.strip_prefix("as output of ") {
+            Some(how) => ("", Some(how)),
+            None => return Err(unknown(other, "a way to print")),
+        },
     };
     let mut params = scene
         .command(format!("{}{redirection}", shell::numbered(bytes)))
         .await?;
+    if let Some(how) = how {
+        params = otherwise::run_as(scene, params, how).await?;
+    }
     params.window = Some(room);
     scene.notes.content = Some(shell::numbered_bytes(bytes));
     let mut exec = scene.start(&params).await?;

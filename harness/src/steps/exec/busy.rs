@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use herm_protocol::{
     client::{CallError, Exec, Fault},
-    exec::Stdin,
+    exec::{RunParams, Stdin},
 };
 use tokio::time::Instant;
 
 use crate::{
-    scene::{Failure, Scene},
+    scene::{Failure, Scene, shell},
     step::StepResult,
 };
 
@@ -19,6 +19,9 @@ const BETWEEN: Duration = Duration::from_millis(100);
 
 /// A command that its deadline does not end ends by itself when it has done so much.
 const MOST: u32 = 40;
+
+/// Bytes of input that nobody reads: far more than a pipe holds.
+const UNREAD: usize = 1 << 20;
 
 /// Shell text that keeps a beat, and does something again and again beside it.
 pub(super) async fn beside_beat(scene: &mut Scene, action: &str) -> Result<String, Failure> {
@@ -62,6 +65,32 @@ pub(super) async fn feed_until(scene: &mut Scene, deadline_ms: u64) -> StepResul
     let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
     scene.keep(record);
     Ok(())
+}
+
+/// A command that keeps a beat and never reads its input, which is more than a pipe holds.
+async fn reads_nothing(scene: &mut Scene) -> Result<RunParams, Failure> {
+    let text = scene.new_beat("").await?;
+    let data = shell::numbered_bytes(UNREAD).into();
+    Ok(RunParams {
+        stdin: Stdin::Bytes { data },
+        ..scene.command(text).await?
+    })
+}
+
+/// Starts such a command.
+pub(crate) async fn leave_unread(scene: &mut Scene) -> StepResult {
+    let params = reads_nothing(scene).await?;
+    let exec = scene.start(&params).await?;
+    scene.running.push(exec);
+    scene.await_beat().await
+}
+
+/// Runs such a command until its deadline.
+pub(super) async fn leave_unread_until(scene: &mut Scene, deadline_ms: u64) -> StepResult {
+    let mut params = reads_nothing(scene).await?;
+    params.timeout_ms = Some(deadline_ms);
+    scene.notes.number = params.timeout_ms;
+    scene.run(&params).await
 }
 
 /// Feeds a command that may have ended by then.

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use herm_protocol::{
     client::{CallError, Fault},
-    exec::{CancelParams, Outcome, SignalParams},
+    exec::{CancelParams, Outcome, SignalParams, StdinParams},
     method,
 };
 use tokio::time::Instant;
 
-use super::timeout;
+use super::{otherwise, timeout};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
     steps::{
-        composed::unknown,
+        composed::{number_in, unknown},
         general::{answer_in_words, new_mark},
     },
 };
@@ -53,6 +53,7 @@ pub(super) fn register(steps: &mut StepList) {
 
 /// Starts a command that runs on until it is ended, and waits until it does.
 pub(crate) async fn start(scene: &mut Scene, what: &str) -> StepResult {
+    let (what, how) = what.split_once(", as ").unwrap_or((what, ""));
     let (text, floods) = match what {
         "says farewell when it is asked to end" => {
             let beat = scene.new_beat("").await?;
@@ -78,6 +79,9 @@ pub(crate) async fn start(scene: &mut Scene, what: &str) -> StepResult {
     let mut params = scene.command(text).await?;
     if floods {
         params.window = Some(LITTLE);
+    }
+    if !how.is_empty() {
+        params = otherwise::run_as(scene, params, how).await?;
     }
     let mut exec = scene.start(&params).await?;
     exec.grants = !floods;
@@ -121,6 +125,10 @@ pub(crate) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     let patience = scene.patience();
     let mut params = scene.command("true").await?;
     match command {
+        "runs" => match scene.running.last() {
+            Some(exec) => exec.record().exec.clone_into(&mut params.exec),
+            None => return Err(Failure::suite("no command runs")),
+        },
         "never was" => {}
         "has ended" => {
             scene.run(&params).await?;
@@ -131,6 +139,19 @@ pub(crate) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     let exec = std::mem::take(&mut params.exec);
     let client = scene.client().await?;
     let answer = match verb {
+        verb if let Some(signal) = number_in(verb, "send signal ", " to") => {
+            let params = SignalParams { exec, signal };
+            client.call::<method::Signal>(&params, patience).await
+        }
+        "feed" => {
+            let params = StdinParams {
+                exec,
+                data: "late\n".into(),
+                eof: false,
+            };
+            let fed = client.call::<method::WriteStdin>(&params, patience).await;
+            return scene.answer(fed).map(|_| ());
+        }
         "cancel" => {
             let params = CancelParams { exec };
             client.call::<method::Cancel>(&params, patience).await

@@ -33,6 +33,18 @@ pub(super) fn register(steps: &mut StepList) {
                         let directory = make_named(scene, b"a\xff\xfeb").await?;
                         print_directory(scene, Some(directory)).await
                     }
+                    "in a directory whose name has 255 bytes prints" => {
+                        let directory = make_named(scene, &[b'n'; 255]).await?;
+                        print_directory(scene, Some(directory)).await
+                    }
+                    "in a directory whose path has more than 3000 bytes prints" => {
+                        let directory = make_named(scene, &[[b'p'; 200]; 15].join(&b'/')).await?;
+                        print_directory(scene, Some(directory)).await
+                    }
+                    words if let Some(how) = words.strip_prefix("in this directory, spelt ") => {
+                        let directory = spelt(scene, how.strip_suffix(", prints").unwrap_or(how))?;
+                        print_directory(scene, Some(directory)).await
+                    }
                     "in this directory prints" => {
                         let directory = scene.notes.directory.clone();
                         print_directory(scene, directory).await
@@ -93,7 +105,7 @@ async fn make_directory(scene: &mut Scene, name: &str) -> StepResult {
 }
 
 /// Makes the directory in question, and gives its path.
-async fn make_named(scene: &mut Scene, name: &[u8]) -> Result<ByteString, Failure> {
+pub(super) async fn make_named(scene: &mut Scene, name: &[u8]) -> Result<ByteString, Failure> {
     // A name of its own above it, so that the name in question can be used again.
     let above = scene.new_path("in").await?;
     let relative = above
@@ -110,6 +122,27 @@ async fn make_named(scene: &mut Scene, name: &[u8]) -> Result<ByteString, Failur
     scene.notes.name = Some(String::from_utf8_lossy(&relative).into_owned());
     scene.notes.directory = Some(path.clone());
     Ok(path)
+}
+
+/// The path of the directory in question, as it may be written, too.
+fn spelt(scene: &Scene, how: &str) -> Result<ByteString, Failure> {
+    let directory = scene.notes.directory.clone().unwrap_or_default();
+    let path = directory.as_bytes();
+    Ok(ByteString::from(match how {
+        "with a slash at its end" => [path, b"/"].concat(),
+        "with slashes at its end" => [path, b"///"].concat(),
+        // Two at the very beginning may mean something else.
+        "with two slashes between its parts" => {
+            let parts: Vec<_> = path.split(|byte| *byte == b'/').skip(1).collect();
+            [b"/", parts.join(&b"//"[..]).as_slice()].concat()
+        }
+        "with a dot at its end" => [path, b"/."].concat(),
+        "with a way there and back" => {
+            let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            [path, b"/../", name].concat()
+        }
+        other => return Err(unknown(other, "a way to write a directory")),
+    }))
 }
 
 /// Runs in the directory that a link leads to, or from there in the one above: not above the link, where that lies.

@@ -2,7 +2,7 @@
 
 use herm_protocol::exec::{Capture, RunParams};
 
-use super::out;
+use super::{otherwise, out};
 use crate::{
     scene::{Failure, Scene, shell},
     step::StepResult,
@@ -13,7 +13,7 @@ use crate::{
 const WANTED: Capture = Capture {
     head: 600,
     tail: 400,
-    digest: false,
+    digest: true,
 };
 
 /// Milliseconds of a deadline that is meant to pass, long after everything was written.
@@ -38,6 +38,7 @@ pub(crate) async fn write_and_end(scene: &mut Scene, what: &str, ending: &str) -
     scene.notes.number = u64::try_from(bytes).ok();
     out::note_capture(scene, WANTED);
     let written = shell::word(scene.new_path("written").await?.as_bytes());
+    let (ending, how) = ending.split_once(", as ").unwrap_or((ending, ""));
     let (end, timeout_ms) = match ending {
         "exits with code 3" => ("exit 3".to_owned(), None),
         "kills its shell" => ("kill -9 $$".to_owned(), None),
@@ -45,11 +46,14 @@ pub(crate) async fn write_and_end(scene: &mut Scene, what: &str, ending: &str) -
         "is cancelled" => (format!(": > {written}; sleep 20"), None),
         other => return Err(unknown(other, "the end of a command")),
     };
-    let params = RunParams {
+    let mut params = RunParams {
         capture: Some(WANTED),
         timeout_ms,
         ..scene.command(format!("{printed}; {end}")).await?
     };
+    if !how.is_empty() {
+        params = otherwise::run_as(scene, params, how).await?;
+    }
     if ending == "is cancelled" {
         return cancel_when(scene, &params, &written).await;
     }

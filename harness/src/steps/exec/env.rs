@@ -19,6 +19,10 @@ use crate::{
 /// A variable of the suite's own.
 const NAME: &str = "PROBE_VALUE";
 
+/// How many variables are many, and how the name of each begins.
+const MANY: u32 = 1000;
+const MANY_NAME: &str = "PROBE_MANY_";
+
 pub(super) fn register(steps: &mut StepList) {
     steps
         .when(
@@ -43,10 +47,16 @@ pub(super) fn register(steps: &mut StepList) {
                     let name = arguments.text(0)?;
                     let variable = Variable::new(name.as_str(), arguments.text(1)?);
                     let text = match arguments.words(2)? {
+                        "behind another value prints it" => {
+                            let text = print_of(&name);
+                            let first = Variable::new(name.as_str(), "another value");
+                            return run_with_all(scene, text, vec![first, variable]).await;
+                        }
                         "prints it beside one in capital letters" => {
                             return print_both(scene, variable).await;
                         }
                         "prints it" => print_of(&name),
+                        "prints it between two signs" => format!("printf '[%s]' \"${name}\""),
                         "prints the variable of its sandbox" => print_of(open::OF_SANDBOX),
                         "asks whether it is set" => ask_of(&name),
                         "prints every byte value" => shell::print(&all_bytes()),
@@ -101,9 +111,19 @@ async fn run(scene: &mut Scene, text: String) -> StepResult {
 }
 
 async fn run_with(scene: &mut Scene, text: String, variable: Variable) -> StepResult {
-    let mut params = scene.command(text).await?;
-    params.env = vec![variable];
-    scene.run(&params).await
+    run_with_all(scene, text, vec![variable]).await
+}
+
+async fn run_with_all(scene: &mut Scene, text: String, env: Vec<Variable>) -> StepResult {
+    let params = scene.command(text).await?;
+    scene.run(&RunParams { env, ..params }).await
+}
+
+/// Counts those of many variables that have arrived as they were given.
+pub(crate) async fn use_many(scene: &mut Scene) -> StepResult {
+    let given = |number| Variable::new(format!("{MANY_NAME}{number}").as_str(), format!("value {number}"));
+    let text = format!(r"env | grep -c '^{MANY_NAME}\([0-9]*\)=value \1$'");
+    run_with_all(scene, text, (0..MANY).map(given).collect()).await
 }
 
 /// Runs a program with a variable whose name is none to a shell, and has it list its variables.
@@ -170,6 +190,8 @@ pub(super) fn value(what: &str) -> Result<Vec<u8>, Failure> {
         "a tilde at its beginning" => "~/x:~".into(),
         "what looks like options" => "-n --x".into(),
         "an equals sign" => "=a=b=".into(),
+        "control characters" => "\t\u{1}\r\u{1b}[1m\u{7f}\u{8}".into(),
+        "backslashes" => r"\ \\ \n \".into(),
         "letters beyond ASCII" => "grün 日本 🚀".into(),
         "100000 bytes" => "0123456789".repeat(10_000),
         "what a shell once took for a function" => "() { :; }; echo broken into".into(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use herm_protocol::{
     ByteString,
-    exec::{Command, Stream},
+    exec::{Command, RunParams, Stream},
 };
 
 use crate::{
@@ -131,12 +131,22 @@ fn names_program(scene: &Scene) -> StepResult {
 }
 
 async fn send_signal(scene: &mut Scene, code: u8, signal: i32) -> StepResult {
-    let patience = scene.patience();
+    let params = waits_for_signal(scene, code, signal).await?;
+    run_and_signal(scene, &params, signal).await
+}
+
+/// A command that exits with this code on this signal.
+pub(super) async fn waits_for_signal(scene: &mut Scene, code: u8, signal: i32) -> Result<RunParams, Failure> {
     let text = format!(
         "trap 'exit {code}' {signal}; echo ready; i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done"
     );
-    let params = scene.command(text).await?;
-    let mut exec = scene.start(&params).await?;
+    scene.command(text).await
+}
+
+/// Runs a command, and sends it a signal when it says that it waits for one.
+pub(super) async fn run_and_signal(scene: &mut Scene, params: &RunParams, signal: i32) -> StepResult {
+    let patience = scene.patience();
+    let mut exec = scene.start(params).await?;
     exec.wait_until(patience, |record| !record.pieces.is_empty())
         .await?;
     let sent = exec.signal(signal, patience).await;

@@ -1,7 +1,7 @@
 //! Steps of the chapters about running commands.
 
 pub(super) mod args;
-mod busy;
+pub(super) mod busy;
 pub(super) mod cancel;
 pub(super) mod cwd;
 pub(super) mod enc;
@@ -16,11 +16,12 @@ mod many_sessions;
 mod memory;
 mod named_alike;
 pub(super) mod open_files;
+pub(super) mod otherwise;
 pub(super) mod out;
 pub(super) mod race;
 pub(super) mod room;
 mod rpc;
-mod session;
+pub(super) mod session;
 pub(super) mod shell;
 mod shell_text;
 pub(super) mod stdin;

@@ -10,11 +10,12 @@ use herm_protocol::{
 use crate::{
     scene::{
         Failure, Scene, shell,
-        tools::{FAIL, MEET, NEVER, REPEAT, TALK, TURN, TURN_LATE, TURN_SLOWLY, Toolbox},
+        tools::{FAIL, FAILS, MEET, NEVER, REPEAT, TALK, TURN, TURN_LATE, TURN_SLOWLY, Toolbox},
     },
     step::{StepList, StepResult},
     steps::{
         composed::unknown,
+        exec::otherwise,
         general::{all_bytes, expect_outcome},
     },
 };
@@ -107,6 +108,10 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
         "a tool whose name begins as an allowed one's" => run(scene, rpc, nothing(LIKE[0])).await,
         "a tool whose name is an allowed one's in capital letters" => run(scene, rpc, nothing(LIKE[1])).await,
         "a tool that fails" => run(scene, rpc, nothing(FAIL)).await,
+        "a tool that fails, and looks for its words among the errors" => {
+            let text = format!("{} 2>&1 >/dev/null | grep -c '{FAILS}'", nothing(FAIL));
+            run(scene, rpc, text).await
+        }
         "a tool that was not allowed" => run(scene, rpc, nothing(FORBIDDEN)).await,
         "a tool three times, and may twice" => {
             let text = format!("for i in 1 2 3; do {}; echo $?; done", nothing(TURN));
@@ -119,6 +124,19 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
             let text = format!("for i in 1 2 3; do ({call}; echo $? >> {file}) & done; wait; sort {file}");
             let max_calls = Some(2);
             run(scene, Rpc { max_calls, ..rpc }, text).await
+        }
+        "a tool as a program" => {
+            let params = scene.command(format!("printf 321 | {}", call_of(TURN))).await?;
+            let params = otherwise::run_as(scene, params, "a program").await?;
+            run_params(scene, rpc, params, None).await
+        }
+        "a tool with just as much as it may say" => {
+            let most = usize::try_from(FEW_BYTES).unwrap_or_default();
+            let mut bytes = shell::numbered_bytes(most);
+            bytes.reverse();
+            scene.notes.content = Some(bytes);
+            let text = format!("{} | {}", shell::numbered(most), call_of(TURN));
+            run(scene, few, text).await
         }
         "a tool with more than it may say" => {
             let text = format!("{} | {}", shell::numbered(2000), call_of(TURN));

@@ -14,6 +14,7 @@ use crate::{
     steps::{
         composed::{number_in, unknown},
         general::{expect_outcome, show},
+        isolation::{host, r#priv},
     },
 };
 
@@ -21,7 +22,7 @@ use crate::{
 const VALUE: &str = "PROBE_EXPORTED";
 
 /// The variable of a session that carries something.
-pub(super) const KEPT: &str = "PROBE_KEPT";
+pub(in crate::steps) const KEPT: &str = "PROBE_KEPT";
 
 /// What a command of a session is given to read.
 const INPUT: &str = "one\ntwo\n";
@@ -33,7 +34,7 @@ const LONGEST: usize = 256;
 const NAMED: &str = "named with ";
 
 /// Says where a command is and what it has of the session. A command before it that fails must not matter.
-const LOOK: &str = "false; printf '%s\\n' \"${PROBE_KEPT-none}\"; pwd -P";
+pub(super) const LOOK: &str = "false; printf '%s\\n' \"${PROBE_KEPT-none}\"; pwd -P";
 
 pub(super) fn register(steps: &mut StepList) {
     steps
@@ -55,8 +56,10 @@ pub(super) fn register(steps: &mut StepList) {
             })
         })
         .when(
-            "the directory is removed, and a command of the session runs",
-            |scene, _| Box::pin(run_without_directory(scene)),
+            "the directory is {words}, and a command of the session runs",
+            |scene, arguments| {
+                Box::pin(async move { run_without_directory(scene, arguments.words(0)?).await })
+            },
         )
         .then("a notice names the directory", |scene, _| {
             Box::pin(async { named_in_a_notice(scene) })
@@ -72,7 +75,7 @@ async fn begin(scene: &mut Scene, what: &str) -> StepResult {
         return many_sessions::begin(scene, many).await;
     }
     if let Some(done) = what.strip_prefix("in which a command has ") {
-        let text = first_text(scene, done)?;
+        let text = first_text(scene, done).await?;
         return prepare(scene, text).await;
     }
     let named = what
@@ -143,7 +146,7 @@ pub(super) async fn prepare(scene: &mut Scene, text: String) -> StepResult {
     works.await.map_err(Failure::while_preparing)
 }
 
-fn first_text(scene: &mut Scene, what: &str) -> Result<String, Failure> {
+async fn first_text(scene: &mut Scene, what: &str) -> Result<String, Failure> {
     if let Some(value) = what.strip_prefix("exported ") {
         let value = env::value(value)?;
         // What `$( )` would cut off at the end is kept by a letter behind it.
@@ -159,7 +162,19 @@ fn first_text(scene: &mut Scene, what: &str) -> Result<String, Failure> {
             let directory = scene.notes.directory.clone().unwrap_or_default();
             format!("cd {}", shell::word(directory.as_bytes()))
         }
+        "gone there by a link" => {
+            let directory = scene.notes.directory.clone().unwrap_or_default();
+            let link = shell::word(scene.new_path("link").await?.as_bytes());
+            format!("ln -s {} {link} && cd {link}", shell::word(directory.as_bytes()))
+        }
+        given if let Some(name) = given.strip_prefix("given another value to ") => {
+            scene.notes.content = Some(b"/probe/value".to_vec());
+            format!("{name}=/probe/value; export {name}")
+        }
         "found a variable of its sandbox" => format!("[ \"${VALUE}\" = 'of its sandbox' ]"),
+        "defined a function with a here-document" => "herm_name() { cat <<END\nhello $1\nEND\n}".into(),
+        "defined a function with quotes" => r#"herm_name() { printf '%s %s\n' "hel"'lo' "$1"; }"#.into(),
+        "defined an alias with quotes" => r#"alias herm_name='printf "%s %s\n" hello'"#.into(),
         "defined a function" => "herm_name() { echo hello \"$1\"; }".into(),
         "defined an alias" => "alias herm_name='echo hello'".into(),
         other => return Err(unknown(other, "done in a session")),
@@ -213,6 +228,14 @@ fn hostile(what: &str) -> Option<&'static str> {
             "cd() { echo taken; }; pwd() { echo taken; }; printf() { echo taken; }; cd /; unset -f pwd printf"
         }
         "closes its streams" => "exec <&- >&- 2>&-",
+        "lets nobody use its files" => "umask 777",
+        "may write no files" => "ulimit -f 0",
+        "has no place for temporary files" => "TMPDIR=/herm-nowhere; export TMPDIR",
+        "has no home" => "HOME=/herm-nowhere; export HOME",
+        "ignores requests to end" => "trap '' TERM HUP INT PIPE",
+        "names what shells are to read first" => {
+            "BASH_ENV=/herm-nowhere; ENV=/herm-nowhere; export BASH_ENV ENV"
+        }
         _ => return None,
     })
 }
@@ -246,6 +269,12 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         scene.notes.content = Some(text.output.as_bytes().to_vec());
         return run(scene, text.script).await;
     }
+    if let Some(how) = what.strip_prefix("looks for ") {
+        return host::look_in_session(scene, how).await;
+    }
+    if what == "tells what it may do" {
+        return r#priv::tell_in_session(scene).await;
+    }
     if let Some(text) = hostile(what) {
         return run(scene, text).await;
     }
@@ -271,8 +300,13 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         let (_, there) = taken_away(what)?;
         return run(scene, format!("if {there}; then echo there; else echo gone; fi")).await;
     }
+    if let Some(name) = what.strip_prefix("prints its value of ") {
+        return run(scene, format!("printf %s \"${name}\"")).await;
+    }
     match what {
         "tells where it is" => run(scene, "pwd -P; printf .").await,
+        "goes back, and tells where it is" => run(scene, "cd - >/dev/null; pwd -P; printf .").await,
+        "goes above it, and tells where it is" => run(scene, "cd ..; pwd -P; printf .").await,
         "prints the value" => run(scene, format!("printf %s \"${VALUE}\"")).await,
         "uses the name" => run(scene, "herm_name you").await,
         "sets errexit and fails" => run(scene, "set -e; false; echo never").await,
@@ -377,10 +411,21 @@ async fn close(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
-async fn run_without_directory(scene: &mut Scene) -> StepResult {
+async fn run_without_directory(scene: &mut Scene, how: &str) -> StepResult {
     let directory = scene.notes.directory.clone().unwrap_or_default();
-    let directory = shell::word(directory.as_bytes());
-    scene.prepare(format!("rmdir {directory}")).await?;
+    let word = shell::word(directory.as_bytes());
+    let text = match how {
+        "removed" => format!("rmdir {word}"),
+        "moved" => format!("mv {word} {word}-moved"),
+        "replaced by a file" => format!("rmdir {word}; echo file > {word}"),
+        "removed with the one above" => {
+            let path = directory.as_bytes();
+            let above = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
+            format!("rm -r {}", shell::word(&path[..above]))
+        }
+        other => return Err(unknown(other, "done to a directory")),
+    };
+    scene.prepare(text).await?;
     run(scene, LOOK).await
 }
 

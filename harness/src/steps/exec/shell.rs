@@ -3,7 +3,7 @@
 use herm_protocol::{ByteString, exec::Capture};
 
 use super::{
-    args,
+    args, otherwise,
     shell_text::{LINES, Text, named},
     stdin::expect_content,
 };
@@ -23,18 +23,10 @@ async fn run_text(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(size) = number_in(what, "has ", " KiB") {
         return run_long(scene, size).await;
     }
-    if let Some(size) = number_in::<usize>(what, "has ", " KiB behind what counts its input") {
-        // Whoever takes short messages only is not asked to take a long one here.
-        let most = scene
-            .initialized()
-            .await?
-            .limits
-            .max_message_bytes
-            .unwrap_or(u64::MAX)
-            / 2;
-        let size = (size * 1024).min(usize::try_from(most).unwrap_or(usize::MAX));
-        let text = format!("wc -c\n: <<'END'\n{}\nEND\n", "x".repeat(size));
-        return run(scene, text, Vec::new()).await;
+    if let Some(behind) = what.strip_prefix("has ") {
+        if behind.contains(" KiB behind what ") {
+            return otherwise::run_long(scene, behind).await;
+        }
     }
     if let Some(kind) = what.strip_prefix("holds ") {
         let (text, output) = args::text_that_holds(kind)?;

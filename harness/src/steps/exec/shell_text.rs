@@ -77,6 +77,91 @@ pub(super) const TEXTS: &[Text] = &[
         output: "out\n",
     },
     Text {
+        words: "ends with an ampersand",
+        script: "printf 'out\\n'; true &",
+        output: "out\n",
+    },
+    Text {
+        words: "ends with a semicolon",
+        script: "printf 'out\\n';",
+        output: "out\n",
+    },
+    Text {
+        words: "ends with blank lines",
+        script: "printf 'out\\n'\n\n \n",
+        output: "out\n",
+    },
+    Text {
+        words: "has a worker in the middle of its line",
+        script: "true && printf 'out\\n' & wait; printf 'end\\n'",
+        output: "out\nend\n",
+    },
+    Text {
+        words: "begins with the name of another interpreter",
+        script: "#!/bin/false\nprintf 'out\\n'",
+        output: "out\n",
+    },
+    Text {
+        words: "begins with a parenthesis",
+        script: "(printf 'out\\n')",
+        output: "out\n",
+    },
+    Text {
+        words: "begins with a brace",
+        script: "{ printf 'out\\n'; }",
+        output: "out\n",
+    },
+    Text {
+        words: "begins with an exclamation mark",
+        script: "! false && printf 'out\\n'",
+        output: "out\n",
+    },
+    Text {
+        words: "begins with the value of a variable",
+        script: "HERM_OWN=out; printf '%s\\n' \"$HERM_OWN\"",
+        output: "out\n",
+    },
+    Text {
+        words: "begins with blank lines and a comment",
+        script: "\n \n# first\nprintf 'out\\n'",
+        output: "out\n",
+    },
+    Text {
+        words: "writes to its output as /dev/stdout in between",
+        script: "printf 'one\\n'; printf 'two\\n' > /dev/stdout; printf 'three\\n'",
+        output: "one\ntwo\nthree\n",
+    },
+    Text {
+        words: "appends to its output as /dev/stdout in between",
+        script: "printf 'one\\n'; printf 'two\\n' >> /dev/stdout; printf 'three\\n'",
+        output: "one\ntwo\nthree\n",
+    },
+    Text {
+        words: "writes to its output as /dev/fd/1 in between",
+        script: "printf 'one\\n'; printf 'two\\n' > /dev/fd/1; printf 'three\\n'",
+        output: "one\ntwo\nthree\n",
+    },
+    Text {
+        words: "writes to its output as /proc/self/fd/1 in between",
+        script: "printf 'one\\n'; printf 'two\\n' > /proc/self/fd/1; printf 'three\\n'",
+        output: "one\ntwo\nthree\n",
+    },
+    Text {
+        words: "writes to its errors as /dev/stderr in between",
+        script: "printf 'one\\n' >&2; printf 'two\\n' > /dev/stderr; printf 'three\\n' >&2",
+        output: "",
+    },
+    Text {
+        words: "appends to its errors as /dev/stderr in between",
+        script: "printf 'one\\n' >&2; printf 'two\\n' >> /dev/stderr; printf 'three\\n' >&2",
+        output: "",
+    },
+    Text {
+        words: "writes to its errors as /proc/self/fd/2 in between",
+        script: "printf 'one\\n' >&2; printf 'two\\n' > /proc/self/fd/2; printf 'three\\n' >&2",
+        output: "",
+    },
+    Text {
         words: "ends with a backslash",
         script: "printf 'out\\n'; : \\",
         output: "out\n",

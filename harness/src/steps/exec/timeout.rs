@@ -70,6 +70,7 @@ const COMPARED: u32 = 2;
 async fn run_in_words(scene: &mut Scene, what: &str, seconds: u64) -> StepResult {
     match what {
         "takes input again and again and keeps a beat" => busy::feed_until(scene, seconds * 1000).await,
+        "does not read its input and keeps a beat" => busy::leave_unread_until(scene, seconds * 1000).await,
         "asks a tool again and again and keeps a beat" => rpc::call_until(scene, seconds * 1000).await,
         other => {
             let text = beat_in_words(scene, other).await?;

@@ -30,6 +30,15 @@ pub(super) async fn act(scene: &mut Scene, what: &str) -> StepResult {
     if what == "printed that does not tell its size" {
         return super::file::print_made_up(scene).await;
     }
+    if let Some(how) = what.strip_suffix(" by a relative path") {
+        return super::relative::use_file(scene, how).await;
+    }
+    if what == "listed as a directory" {
+        let path = scene.new_path("file").await?;
+        let word = shell::word(path.as_bytes());
+        scene.prepare(format!("echo file > {word}")).await?;
+        return super::tree::try_list(scene, path).await;
+    }
     let above = scene.new_path("changed").await?;
     let word = shell::word(above.as_bytes());
     let at = |name: &str| ByteString::from([above.as_bytes(), b"/", name.as_bytes()].concat());
@@ -81,6 +90,7 @@ pub(super) async fn ask_for_absent(scene: &mut Scene, how: &str) -> StepResult {
             let answer = relocate(scene, path, to).await?;
             scene.answer(answer).map(|_| ())
         }
+        "listed" => super::tree::try_list(scene, path).await,
         "given other permissions" => {
             let answer = chmod(scene, path, 0o600).await?;
             scene.answer(answer).map(|_| ())
@@ -95,6 +105,25 @@ pub(super) async fn remove_full(scene: &mut Scene) -> StepResult {
     let path = ByteString::from([above.as_bytes(), b"/other"].concat());
     let answer = remove(scene, path).await?;
     scene.answer(answer).map(|_| ())
+}
+
+/// Moves a directory to a place within itself.
+pub(super) async fn move_into_itself(scene: &mut Scene) -> StepResult {
+    let above = full_directory(scene).await?;
+    let at = |name: &[u8]| ByteString::from([above.as_bytes(), name].concat());
+    let answer = relocate(scene, at(b"/other"), at(b"/other/deep/other")).await?;
+    scene.answer(answer).map(|_| ())
+}
+
+/// Moves a directory with all that is in it to a new name, and back.
+pub(super) async fn move_there_and_back(scene: &mut Scene) -> StepResult {
+    let above = full_directory(scene).await?;
+    let at = |name: &str| ByteString::from([above.as_bytes(), name.as_bytes()].concat());
+    for (from, to) in [("/other", "/moved"), ("/moved", "/other")] {
+        let answer = relocate(scene, at(from), at(to)).await?;
+        carried_out(scene, answer)?;
+    }
+    Ok(())
 }
 
 /// Makes a directory below one that is missing, and makes it again when there is a file in it.

@@ -221,6 +221,8 @@ async fn use_directory(scene: &mut Scene, what: &str) -> StepResult {
         }
         "is made where a file is" => return change::make_over_file(scene).await,
         "that is not empty is removed by itself" => return change::remove_full(scene).await,
+        "is moved into itself" => return change::move_into_itself(scene).await,
+        "is moved with all that is in it, and back" => return change::move_there_and_back(scene).await,
         "is made again when there is something in it" => return change::make_twice(scene).await,
         _ => {}
     }
@@ -258,6 +260,28 @@ async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
             scene.notes.file = Some(file);
             Ok(())
         }
+        "under a name of 255 bytes" => {
+            let above = scene.new_path("long").await?;
+            let word = shell::word(above.as_bytes());
+            scene.prepare(format!("mkdir {word}")).await?;
+            let path = [above.as_bytes(), b"/", &[b'n'; 255]].concat();
+            write(scene, path.into(), b"long\n".to_vec()).await
+        }
+        "under a path of more than 3000 bytes" => {
+            let above = scene.new_path("long").await?;
+            let path = [above.as_bytes(), b"/", &[[b'p'; 200]; 15].join(&b'/')].concat();
+            let word = shell::word(&path);
+            scene.prepare(format!("mkdir -p {word}")).await?;
+            write(
+                scene,
+                [path, b"/file".to_vec()].concat().into(),
+                b"deep\n".to_vec(),
+            )
+            .await
+        }
+        impossible if let Some(path) = impossible.strip_prefix("under a path that cannot be: ") => {
+            super::relative::write_impossible(scene, path).await
+        }
         "by a relative path" => {
             let name = scene.token();
             scene.notes.name = Some(name.clone());
@@ -279,6 +303,7 @@ fn content_of(what: &str) -> Result<Vec<u8>, Failure> {
         "every byte value" => (0..=255).collect(),
         "blank lines only" => b"\n\n\r\n \n".to_vec(),
         "a megabyte" => numbers(1 << 20),
+        bytes if let Some(bytes) = number_in(bytes, "", " bytes") => numbers(bytes),
         other => return Err(Failure::suite(format!("{other:?} is no content"))),
     })
 }

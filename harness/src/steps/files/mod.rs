@@ -5,6 +5,7 @@ pub(super) mod file;
 pub(super) mod large;
 pub(super) mod mount;
 mod place;
+pub(super) mod relative;
 pub(super) mod tree;
 
 use crate::step::StepList;

@@ -1,10 +1,13 @@
-//! Steps of the chapters about what a sandbox keeps its commands from.
+//! Steps of the chapters about what a sandbox keeps apart, and what it keeps its commands from.
 
 mod address;
 mod airgap;
 mod asked;
+pub(super) mod host;
 mod limit;
 mod outside;
+pub(super) mod r#priv;
+pub(super) mod tenant;
 mod way;
 
 use super::{
@@ -12,7 +15,7 @@ use super::{
     files::mount,
 };
 use crate::{
-    scene::Scene,
+    scene::{Failure, Scene},
     step::{StepList, StepResult},
 };
 
@@ -21,14 +24,30 @@ pub(super) use limit::{fill, run_without_room};
 
 pub(super) fn register(steps: &mut StepList) {
     asked::register(steps);
+    host::register(steps);
+    steps.when("a command tries to {words}", |scene, arguments| {
+        Box::pin(async move {
+            match arguments.words(0)? {
+                "leave a file wherever this machine keeps temporary ones" => {
+                    host::leave_everywhere(scene).await
+                }
+                other => r#priv::attempt(scene, other).await,
+            }
+        })
+    });
 }
 
-/// What a command tells of the sandbox that it runs in.
+/// Has a command tell something of what it runs in.
 pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(how) = what.strip_prefix("its ways to a network") {
         return airgap::tell_ways(scene, how.trim_start_matches(", run ")).await;
     }
-    let text = limit::told(what).ok_or_else(|| unknown(what, "told"))?;
+    let text = match what {
+        "what it may do" => return r#priv::tell(scene).await,
+        "the name of its machine" => host::NAME,
+        "what its kernel has logged" => host::LOG,
+        other => limit::told(other).ok_or_else(|| unknown(other, "told"))?,
+    };
     let params = scene.command(text).await?;
     scene.run(&params).await
 }
@@ -65,6 +84,13 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         return limit::told_files(scene, from, to);
     }
     match what {
+        "not to be seen" => host::unseen(scene).await,
+        "nowhere on this machine" => host::not_here(scene).await,
+        "another name than this machine's" => host::other_name(scene),
+        "nothing of this machine's log" => host::nothing_of_the_log(scene).await,
+        "without capabilities that reach beyond a sandbox" => r#priv::without_capabilities(scene),
+        "without a way to more privileges" => r#priv::without_more(scene),
+        "behind a filter of what it asks of the kernel" => r#priv::filtered(scene),
         "told none but the loopback" => airgap::only_loopback(scene),
         "without a network wherever a command runs" => airgap::none_wherever(scene).await,
         "the same on both sides, byte for byte" => mount::same_on_both_sides(scene).await,
@@ -80,6 +106,8 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
 /// What has become of something that a command has tried.
 pub(super) fn it_was(scene: &Scene, what: &str) -> StepResult {
     match what {
+        "in vain" => r#priv::in_vain(scene),
+        "managed" => r#priv::managed(scene),
         "turned away at once, and nobody has heard of it" => airgap::turned_away(scene),
         "given most of that room, and no more" => limit::given_most_processes(scene),
         "given about a quarter of a processor" => limit::given_a_quarter(scene),
@@ -87,4 +115,24 @@ pub(super) fn it_was(scene: &Scene, what: &str) -> StepResult {
         "enough for both" => limit::enough_for_both(scene),
         other => Err(unknown(other, "seen")),
     }
+}
+
+/// What a text prints at its end, so that nothing seen is told from nothing looked at.
+pub(crate) const LOOKED: &str = "looked\n";
+
+/// A word in two halves that stand in a shell's text as `$a$b`: whoever looks through command lines does not find itself.
+pub(crate) fn halves(word: &str) -> String {
+    let (a, b) = word.split_at(word.len() / 2);
+    format!("a='{a}'; b='{b}'\n")
+}
+
+/// What a command that has looked around has told, and not only that it did.
+pub(crate) fn told(output: &[u8]) -> Result<String, Failure> {
+    let text = String::from_utf8_lossy(output).into_owned();
+    text.strip_suffix(LOOKED).map(str::to_owned).ok_or_else(|| {
+        Failure::failed(
+            "a command that looks around to come to its end",
+            format!("it printed {text:?}"),
+        )
+    })
 }

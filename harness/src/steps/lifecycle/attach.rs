@@ -40,6 +40,10 @@ fn key_near(key: &str, difference: &str) -> Result<String, Failure> {
         "a sign" => key.replacen('-', "_", 1),
         "the case of a letter" => key.replacen('h', "H", 1),
         "a blank behind it" => format!("{key} "),
+        "a blank before it" => format!(" {key}"),
+        "a line end behind it" => format!("{key}\n"),
+        "the code of a sign" => key.replacen('-', "%2D", 1),
+        "a way there and back" => format!("x/../{key}"),
         "its last sign" => format!("{}!", &key[..key.len() - 1]),
         "the lack of its last sign" => key[..key.len() - 1].to_owned(),
         "how an accent is written" => key.replacen(ACCENTS[0], ACCENTS[1], 1),
@@ -54,6 +58,12 @@ fn key_near(key: &str, difference: &str) -> Result<String, Failure> {
 pub(super) fn register(steps: &mut StepList) {
     steps
         .given("a sandbox under {words}", |scene, arguments| {
+            Box::pin(async move {
+                let opened = first(scene, arguments.words(0)?).await;
+                opened.map_err(Failure::while_preparing)
+            })
+        })
+        .when("a sandbox is opened under {words}", |scene, arguments| {
             Box::pin(async move { first(scene, arguments.words(0)?).await })
         })
         .when("the key is opened again {words}", |scene, arguments| {
@@ -79,13 +89,20 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
         Some(kind) => (kind, Some("/".into())),
         None => (kind, None),
     };
-    let behind = match kind {
-        "a key" => String::new(),
-        "a long key" => format!("{}?", "k".repeat(LONG)),
-        "a key with an accent" => ACCENTS[0].to_owned(),
+    let key = scene.key();
+    scene.notes.key = Some(match kind {
+        "a key" => key,
+        "a long key" => format!("{key}{}?", "k".repeat(LONG)),
+        "a key with an accent" => key + ACCENTS[0],
+        "a key with slashes" => format!("/{key}/a/../b/"),
+        "a key with blanks and quotes" => format!(" {key} it's \"quoted\" "),
+        "a key with two lines" => format!("{key}\nsecond\n"),
+        "a key that begins with dashes" => format!("--{key}"),
+        "a key with signs of patterns" => format!("{key}*[!a]?{{b,c}}$(d)%s"),
+        "a key with letters beyond ASCII" => format!("gr\u{fc}n-\u{65e5}\u{672c}-\u{1f680}-{key}"),
+        "a key of 250 signs" => format!("{key:k<250}"),
         other => return Err(unknown(other, "a key")),
-    };
-    scene.notes.key = Some(scene.key() + &behind);
+    });
     scene.alone = true;
     let env = if scene.declares("env").await? {
         vec![Variable::new(VARIABLE.0, VARIABLE.1)]
@@ -98,10 +115,8 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
         network,
         ..SandboxSpec::default()
     };
-    let opened = scene.open_key(spec).await;
-    opened
-        .map(|_| ())
-        .map_err(|error| Failure::from(error).while_preparing())
+    scene.open_key(spec).await?;
+    Ok(())
 }
 
 async fn open_again(scene: &mut Scene, after: &str) -> StepResult {

@@ -5,7 +5,8 @@ use std::{path::Path, time::Duration};
 use herm_protocol::{
     ErrorKind,
     exec::{Command, Outcome},
-    sandbox::SandboxSpec,
+    method::{self, Method as _},
+    sandbox::{CloseHow, CloseParams, SandboxSpec},
 };
 
 use super::open::file_in_first;
@@ -30,6 +31,8 @@ pub(super) fn register(steps: &mut StepList) {
                         .first()
                         .map(|sandbox| sandbox.id.clone())
                         .unwrap_or_default(),
+                    "the sandbox, for four callers at once," => return destroy_together(scene, 4).await,
+                    "the sandbox, without a word on how," => return destroy_without_a_word(scene).await,
                     "a sandbox that never existed" => scene.token(),
                     "another sandbox that was opened in that directory" => {
                         return destroy_one_in(scene).await;
@@ -154,6 +157,54 @@ async fn destroy(scene: &mut Scene, id: String) -> StepResult {
     if let Some(beat) = &mut scene.beat {
         beat.reachable = beat.reachable && beat.sandbox != id;
     }
+    scene.notes.name = Some(id);
+    Ok(())
+}
+
+/// Asks so many times at once for the sandbox to be destroyed: each is answered without an error, and one has found it there.
+async fn destroy_together(scene: &mut Scene, times: usize) -> StepResult {
+    let id = scene.sandbox().await?.id;
+    scene.notes.places = scene.places_of(&id).await?;
+    let params = CloseParams {
+        sandbox: id.clone(),
+        how: CloseHow::Destroy,
+    };
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let asked = (0..times).map(|_| client.call::<method::Close>(&params, patience));
+    let mut found = 0;
+    for answer in futures::future::join_all(asked).await {
+        match scene.answer(answer)? {
+            Some(closed) => found += usize::from(closed.existed),
+            None => {
+                let expected = "each to be told that the sandbox is gone";
+                return Err(Failure::failed(expected, scene.refusal()?.to_string()));
+            }
+        }
+    }
+    scene.own.retain(|sandbox| sandbox.id != id);
+    scene.notes.name = Some(id);
+    if found > 0 {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "one of them to have found the sandbox",
+        "`existed: false` for each",
+    ))
+}
+
+/// Closes the sandbox, and leaves it to the contract how.
+async fn destroy_without_a_word(scene: &mut Scene) -> StepResult {
+    let id = scene.sandbox().await?.id;
+    scene.notes.places = scene.places_of(&id).await?;
+    let patience = scene.patience();
+    let params = serde_json::json!({"sandbox": id});
+    let client = scene.client().await?;
+    let answer = client.call_raw(method::Close::NAME, &params, patience).await;
+    if scene.answer(answer)?.is_none() {
+        return Err(scene.refusal()?.clone().into());
+    }
+    scene.own.retain(|sandbox| sandbox.id != id);
     scene.notes.name = Some(id);
     Ok(())
 }

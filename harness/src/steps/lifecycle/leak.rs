@@ -246,8 +246,28 @@ async fn run_many(scene: &mut Scene, count: u32, which: &str) -> StepResult {
                 run_in_vain(scene, kind).await?;
             }
         }
+        "that are cancelled" => {
+            cancel_one(scene).await.map_err(Failure::while_preparing)?;
+            scene.note_what_there_is().await?;
+            for _ in 0..count {
+                cancel_one(scene).await?;
+            }
+        }
         other => return Err(unknown(other, "run")),
     }
+    Ok(())
+}
+
+/// Cancels a command that has begun.
+async fn cancel_one(scene: &mut Scene) -> StepResult {
+    let patience = scene.patience();
+    let params = scene.command("echo begun; sleep 20").await?;
+    let mut exec = scene.start(&params).await?;
+    exec.wait_until(patience, |record| !record.pieces.is_empty())
+        .await?;
+    exec.cancel(patience).await?;
+    let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
+    scene.keep(record);
     Ok(())
 }
 

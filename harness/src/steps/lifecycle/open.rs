@@ -78,6 +78,14 @@ fn both_new(scene: &Scene) -> StepResult {
     if first == second {
         return Err(Failure::failed("two ids", format!("{first:?} twice")));
     }
+    // Where one was destroyed before, it has had an id, too.
+    let former = scene.notes.name.as_deref();
+    if let Some(former) = former.filter(|former| [first, second].contains(former)) {
+        return Err(Failure::failed(
+            "the id of a sandbox that was destroyed to be that of no other",
+            format!("{former:?} is given again"),
+        ));
+    }
     match scene
         .own
         .iter()

@@ -9,8 +9,9 @@ use crate::{
     step::StepResult,
     steps::{
         composed::{number_in, unknown},
-        exec::busy,
+        exec::{busy, session},
         general,
+        lifecycle::open::OF_SANDBOX,
     },
 };
 
@@ -47,7 +48,15 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
             let beat = scene.new_beat("").await?;
             format!("command -v setsid >/dev/null || exit 3; setsid {beat} & wait; sleep 30")
         }
-        "lists its variables" => "env".to_owned(),
+        "of the session looks around and changes everything" => return start_in_session(scene).await,
+        "prints the variable of its sandbox" => {
+            scene.notes.content = Some(b"green\n".to_vec());
+            format!("echo \"${OF_SANDBOX}\"")
+        }
+        "prints its working directory" => {
+            scene.notes.content = Some(b"/\n".to_vec());
+            "pwd -P".to_owned()
+        }
         "prints three lines and exits with a code" => {
             format!("{}; exit {CODE}", shell::print(WORDS.as_bytes()))
         }
@@ -95,6 +104,17 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
     if scene.beat.is_some() {
         scene.await_beat().await?;
     }
+    Ok(())
+}
+
+/// Starts a job in the scenario's session, which tells what that carries and changes it. What it should tell is noted.
+async fn start_in_session(scene: &mut Scene) -> StepResult {
+    let text = format!("{}; cd /; export {}=half", session::LOOK, session::KEPT);
+    let mut params = detached(scene, text).await?;
+    params.session = Some(session::name(scene));
+    scene.notes.content = Some(session::carried(scene).await?);
+    let job = begin(scene, &params).await?;
+    scene.notes.name = Some(job);
     Ok(())
 }
 

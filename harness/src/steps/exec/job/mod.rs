@@ -22,7 +22,10 @@ use tokio::time::Instant;
 use crate::{
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::lifecycle::leave_beat,
+    steps::{
+        isolation::{host, r#priv},
+        lifecycle::leave_beat,
+    },
 };
 
 /// What the job of a scenario prints.
@@ -54,6 +57,10 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 match arguments.words(0)? {
                     "lists its variables" => list_variables(scene).await,
+                    "tells what it may do" => r#priv::tell_by_job(scene).await,
+                    what if let Some(how) = what.strip_prefix("looks for ") => {
+                        host::look_by_job(scene, how).await
+                    }
                     what => match what.strip_prefix("tells ") {
                         Some(given) if given.ends_with(" that it was given") => {
                             given::start(scene, given).await
@@ -92,10 +99,16 @@ pub(super) fn register(steps: &mut StepList) {
 
 /// Runs a job that lists its variables, and keeps what it has printed.
 async fn list_variables(scene: &mut Scene) -> StepResult {
-    begin::start(scene, "lists its variables").await?;
-    over(scene).await?;
-    scene.notes.content = Some(output::from_the_beginning(scene).await?);
+    scene.notes.content = Some(printed_by(scene, "env".into()).await?);
     Ok(())
+}
+
+/// Runs a job to its end, and gives what it has printed.
+pub(crate) async fn printed_by(scene: &mut Scene, text: String) -> Result<Vec<u8>, Failure> {
+    let params = begin::detached(scene, text).await?;
+    scene.notes.name = Some(begin::begin(scene, &params).await?);
+    over(scene).await?;
+    output::from_the_beginning(scene).await
 }
 
 async fn do_to_job(scene: &mut Scene, what: &str) -> StepResult {
@@ -142,6 +155,9 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         }
         "gives each stream its own bytes" => output::apart(scene).await,
         "gives its output from every cursor" => output::read_from_every_cursor(scene).await,
+        "has more to come" => output::has_no_end_yet(scene).await,
+        "is listed with its command, and grows older" => listed_truly(scene).await,
+        "gives no more than it is asked for" => output::no_more_than_asked(scene).await,
         "gives nothing from beyond its end" => output::nothing_beyond_the_end(scene).await,
         "gives all that it has printed, piece by piece, and again" => output::whole_twice(scene).await,
         "has written just that" => {
@@ -152,7 +168,8 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
         "goes on whenever it is read, and loses nothing" => output::flows(scene).await,
         "is told to wait for a reader, and that only while it does" => full::told(scene).await,
         "keeps the end of its output, and tells a gap before it" => full::keeps_the_end(scene).await,
-        "is waited for no longer than was asked" => waits_as_asked(scene).await,
+        "is waited for no longer than was asked" => waits_as_asked(scene, A_WHILE).await,
+        "is told to run without any waiting" => waits_as_asked(scene, Duration::ZERO).await,
         "is not known any more" => forgotten(scene).await,
         other => Err(Failure::suite(format!(
             "{other:?} is nothing to be seen of a job"
@@ -289,6 +306,24 @@ async fn info(scene: &mut Scene) -> Result<JobInfo, Failure> {
     found.ok_or_else(|| Failure::failed("the job in the list", "it is not there"))
 }
 
+/// The list tells what a job was started with, and for how long it has been there.
+async fn listed_truly(scene: &mut Scene) -> StepResult {
+    let first = info(scene).await?;
+    tokio::time::sleep(A_WHILE).await;
+    let later = info(scene).await?;
+    let command = later.command.to_string_lossy().into_owned();
+    let older = later.age_ms.saturating_sub(first.age_ms);
+    let grown = u64::try_from(A_WHILE.as_millis()).unwrap_or(u64::MAX);
+    let most = scene.scaled(AT_ONCE).as_millis() + A_WHILE.as_millis();
+    if command.contains("echo $$") && older + 1 >= grown && u128::from(older) <= most {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("a command with `echo $$` in it, older by {grown} to {most} ms"),
+        format!("{command:?}, older by {older} ms"),
+    ))
+}
+
 /// Whoever waits a while, and whoever lists after that, is told that the job runs.
 async fn told_to_run(scene: &mut Scene) -> StepResult {
     let waited = wait_for(scene, A_WHILE).await??.outcome;
@@ -305,19 +340,19 @@ async fn told_to_run(scene: &mut Scene) -> StepResult {
 }
 
 /// A wait that is bounded is answered when its time is over, and not before.
-async fn waits_as_asked(scene: &mut Scene) -> StepResult {
+async fn waits_as_asked(scene: &mut Scene, asked: Duration) -> StepResult {
     let began = Instant::now();
-    let waited = wait_for(scene, A_WHILE).await??.outcome;
+    let waited = wait_for(scene, asked).await??.outcome;
     let took = began.elapsed();
-    let latest = A_WHILE + scene.scaled(AT_ONCE);
-    if waited.is_none() && took >= A_WHILE && took <= latest {
+    let latest = asked + scene.scaled(AT_ONCE);
+    if waited.is_none() && took >= asked && took <= latest {
         return Ok(());
     }
     let outcome = waited.map_or_else(|| "that it runs".to_owned(), |outcome| outcome.to_string());
     Err(Failure::failed(
         format!(
             "to be told that the job runs, after {} to {} ms",
-            A_WHILE.as_millis(),
+            asked.as_millis(),
             latest.as_millis()
         ),
         format!("{outcome}, after {} ms", took.as_millis()),

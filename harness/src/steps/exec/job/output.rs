@@ -127,6 +127,43 @@ pub(super) async fn read_from_every_cursor(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
+/// Where a job that runs has given all that it has written, that is not told as the end.
+pub(super) async fn has_no_end_yet(scene: &mut Scene) -> StepResult {
+    let line = first_line(scene).await?.len() as u64 + 1;
+    for from in [0, line] {
+        let seen = read(scene, from, None).await?;
+        if seen.end {
+            return Err(Failure::failed(
+                format!("no end of the output at offset {from}, since the job runs"),
+                format!("{}, told as the end", show(seen.data.as_bytes())),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A reading gives no more than it was asked for, and says what it is of, however little that is.
+pub(super) async fn no_more_than_asked(scene: &mut Scene) -> StepResult {
+    let total = WORDS.len();
+    for most in [0, 1, 7, total - 1, total, total + 1] {
+        for from in [0, 1, total - 1, total] {
+            let seen = read(scene, from as u64, Some(most as u64)).await?;
+            let (there, data) = (&WORDS.as_bytes()[from..], seen.data.as_bytes());
+            // Less may be given than was asked for, but not nothing where there is something.
+            let fits = data.len() <= most && there.starts_with(data);
+            let stuck = data.is_empty() && most > 0 && !there.is_empty();
+            let early = seen.end && data.len() < there.len();
+            if !fits || stuck || early || seen.offset != from as u64 {
+                return Err(Failure::failed(
+                    format!("at most {most} bytes of {} from {from}", show(there)),
+                    format!("{} from {}, with end {}", show(data), seen.offset, seen.end),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Each stream has what was written to it, from a cursor within it, and the list tells the total of each.
 pub(super) async fn apart(scene: &mut Scene) -> StepResult {
     const FROM: usize = 2;

@@ -1,0 +1,247 @@
+//! The engine: a connection, and what its refusals mean. Every call has a deadline.
+
+use std::{future::Future, io, time::Duration};
+
+use bollard::{API_DEFAULT_VERSION, Docker, errors::Error as Fault, models::SystemInfo};
+use herm_protocol::{Error, ErrorKind};
+use tokio::{net::UnixStream, time::timeout};
+
+use super::address::{Address, Kind, Surroundings};
+use crate::backend::local::adapter::blocking;
+
+/// How long an engine may take to say who it is.
+const GREETING: Duration = Duration::from_secs(5);
+
+/// How long a call may take that waits for nothing.
+pub(super) const ANSWER: Duration = Duration::from_secs(30);
+
+/// How long a call may take that makes, starts or ends something.
+pub(super) const WORK: Duration = Duration::from_mins(2);
+
+/// The seconds after which the library itself gives up; the deadlines of calls come before.
+const LIBRARY: u64 = 3600;
+
+/// An engine that has answered. Clones use the same one.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub(super) docker: Docker,
+    pub(super) address: Address,
+}
+
+impl Engine {
+    /// Finds the engine, and hears it answer.
+    ///
+    /// # Errors
+    /// None is there, its socket is forbidden, or it does not answer.
+    pub(super) async fn connect() -> Result<Self, Error> {
+        let address = blocking("the engine's address", || {
+            Surroundings::of_this_process().address()
+        })
+        .await?;
+        Self::connect_to(address).await
+    }
+
+    pub(super) async fn connect_to(address: Address) -> Result<Self, Error> {
+        let unusable = |fault: &Fault| silent(&address, &fault.to_string());
+        let docker = match &address.kind {
+            Kind::Socket(path) => {
+                Docker::connect_with_unix(&path.to_string_lossy(), LIBRARY, API_DEFAULT_VERSION)
+            }
+            Kind::Http(host) => Docker::connect_with_http(host, LIBRARY, API_DEFAULT_VERSION),
+            Kind::Tls(host, certificates) => {
+                let file = |name| certificates.join(name);
+                Docker::connect_with_ssl(
+                    host,
+                    &file("key.pem"),
+                    &file("cert.pem"),
+                    &file("ca.pem"),
+                    LIBRARY,
+                    API_DEFAULT_VERSION,
+                )
+            }
+        };
+        let docker = match docker {
+            Ok(docker) => docker,
+            Err(fault) => return Err(unreachable(&address).await.unwrap_or_else(|| unusable(&fault))),
+        };
+        match timeout(GREETING, docker.negotiate_version()).await {
+            Ok(Ok(docker)) => Ok(Self { docker, address }),
+            Ok(Err(fault)) => Err(unreachable(&address).await.unwrap_or_else(|| unusable(&fault))),
+            Err(_) => Err(silent(&address, &format!("no answer within {GREETING:?}"))),
+        }
+    }
+
+    /// Whether it runs on this machine, as far as its address tells.
+    pub(super) fn is_near(&self) -> bool {
+        matches!(self.address.kind, Kind::Socket(_))
+    }
+
+    /// What the engine and its machine can do.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub(super) async fn info(&self) -> Result<SystemInfo, Error> {
+        self.call("ask the engine what it can do", ANSWER, self.docker.info())
+            .await
+    }
+
+    /// Makes a call, which has to be done in time.
+    ///
+    /// # Errors
+    /// What the engine says, or that it does not answer.
+    pub(super) async fn call<T>(
+        &self,
+        doing: &str,
+        limit: Duration,
+        call: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Error> {
+        match timeout(limit, call).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(fault)) => Err(self.fault(doing, fault).await),
+            Err(_) => {
+                let message = format!(
+                    "the engine at {} was asked to {doing} and has not answered within {limit:?}",
+                    self.address.shown()
+                );
+                Err(Error::new(ErrorKind::TimedOut, self.address.shown(), message)
+                    .with_fix("see whether the engine still answers: docker version"))
+            }
+        }
+    }
+
+    /// The same, where what the call is about may not be there.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub(super) async fn find<T>(
+        &self,
+        doing: &str,
+        limit: Duration,
+        call: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<Option<T>, Error> {
+        let absent = async {
+            match call.await {
+                Err(fault) if status(&fault) == Some(404) => Ok(None),
+                other => other.map(Some),
+            }
+        };
+        self.call(doing, limit, absent).await
+    }
+
+    async fn fault(&self, doing: &str, fault: Fault) -> Error {
+        let shown = self.address.shown();
+        let Fault::DockerResponseServerError { status_code, message } = fault else {
+            let why = fault.to_string();
+            return unreachable(&self.address)
+                .await
+                .unwrap_or_else(|| silent(&self.address, &format!("failed to {doing}: {why}")));
+        };
+        let kind = match status_code {
+            400 => ErrorKind::InvalidArgument,
+            401 | 403 => ErrorKind::PermissionDenied,
+            404 => ErrorKind::NotFound,
+            409 => ErrorKind::AlreadyExists,
+            _ => ErrorKind::Unavailable,
+        };
+        let message = message.trim();
+        Error::new(
+            kind,
+            &shown,
+            format!("the engine at {shown} refused to {doing}: {message} (status {status_code})"),
+        )
+        .with_fix("do what the engine asks for, or see its log")
+    }
+}
+
+/// The status with which the engine has refused something.
+pub(super) fn status(fault: &Fault) -> Option<u16> {
+    match fault {
+        Fault::DockerResponseServerError { status_code, .. } => Some(*status_code),
+        _ => None,
+    }
+}
+
+/// Why nobody can be reached at an address, if that is the reason: nobody listens, or this user may not come in.
+async fn unreachable(address: &Address) -> Option<Error> {
+    let Kind::Socket(path) = &address.kind else {
+        return None;
+    };
+    let error = match timeout(GREETING, UnixStream::connect(path)).await {
+        Ok(Err(error)) => error,
+        _ => return None,
+    };
+    let (shown, origin) = (address.shown(), &address.origin);
+    let (kind, message, fix) = match error.kind() {
+        io::ErrorKind::PermissionDenied => (
+            ErrorKind::PermissionDenied,
+            format!("the engine's socket {shown} ({origin}) is forbidden to this user"),
+            "join the group that owns the socket (usermod -aG docker USER, then log in anew), or use an engine of this user's own: \
+             dockerd-rootless, or podman's socket in DOCKER_HOST",
+        ),
+        _ => (
+            ErrorKind::Unavailable,
+            format!("no engine answers at {shown} ({origin}): {error}"),
+            "install Docker Engine or podman, start it (systemctl start docker), or name its socket in DOCKER_HOST",
+        ),
+    };
+    Some(Error::new(kind, shown, message).with_fix(fix))
+}
+
+fn silent(address: &Address, why: &str) -> Error {
+    let shown = address.shown();
+    let message = format!(
+        "the engine at {shown} ({}) does not answer: {why}",
+        address.origin
+    );
+    Error::new(ErrorKind::Unavailable, shown, message)
+        .with_fix("see whether docker version answers, and start the engine again if it does not")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn at(path: &std::path::Path) -> Address {
+        Address {
+            kind: Kind::Socket(path.into()),
+            origin: "a test".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_engine_that_is_not_there_and_one_that_is_silent_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing.sock");
+        let error = Engine::connect_to(at(&missing)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.message.contains("no engine answers"), "{error}");
+        let silent = folder.path().join("silent.sock");
+        let listener = UnixListener::bind(&silent).unwrap();
+        let error = Engine::connect_to(at(&silent)).await.unwrap_err();
+        assert!(error.message.contains("does not answer"), "{error}");
+        drop(listener);
+        let error = Engine::connect_to(at(&silent)).await.unwrap_err();
+        assert!(error.message.contains("no engine answers"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_engine_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.sock");
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let answering = tokio::spawn(async move {
+            use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = [0; 1024];
+                let _ = stream.read(&mut request).await;
+                let _ = stream.write_all(b"220 mail\r\n").await;
+            }
+        });
+        let error = Engine::connect_to(at(&path)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.message.contains("does not answer"), "{error}");
+        answering.abort();
+    }
+}

@@ -1,0 +1,235 @@
+//! Images: whether one is there, getting it where it is not, and what is in it.
+
+use std::time::Duration;
+
+use bollard::{
+    models::{ContainerCreateBody, ImageInspect},
+    query_parameters::{
+        ContainerArchiveInfoOptionsBuilder, CreateContainerOptions, CreateImageOptionsBuilder,
+        RemoveContainerOptionsBuilder,
+    },
+};
+use futures::StreamExt as _;
+use herm_protocol::{Error, ErrorKind, Progress};
+use tokio::time::timeout;
+
+use super::{
+    credentials,
+    engine::{ANSWER, Engine, WORK},
+    sandbox::Shell,
+};
+use crate::backend::local::adapter::blocking;
+
+/// How long the engine may be silent while it fetches an image.
+const SILENCE: Duration = Duration::from_mins(3);
+
+/// How often a person hears how far that is.
+const HEARD: Duration = Duration::from_secs(2);
+
+/// Where bash is looked for in an image.
+const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+
+/// The shell of images without bash.
+const SH: Shell = Shell {
+    name: "sh",
+    path: "/bin/sh",
+};
+
+/// What matters of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Image {
+    /// Its digest.
+    pub(super) id: String,
+    /// In the words of the engine: `amd64`, `arm64`.
+    pub(super) architecture: String,
+    /// The user that commands run as unless another is asked for.
+    pub(super) user: String,
+}
+
+impl From<ImageInspect> for Image {
+    fn from(image: ImageInspect) -> Self {
+        let config = image.config.unwrap_or_default();
+        Self {
+            id: image.id.unwrap_or_default(),
+            architecture: image.architecture.unwrap_or_default(),
+            user: config.user.unwrap_or_default(),
+        }
+    }
+}
+
+impl Engine {
+    /// The image of that name, if it is there.
+    ///
+    /// # Errors
+    /// The engine does not answer, or the name is none.
+    pub(super) async fn image(&self, name: &str) -> Result<Option<Image>, Error> {
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            let problem = format!("is no name of an image: {name:?}");
+            return Err(Error::invalid_argument("image", problem));
+        }
+        let doing = format!("look at the image {name}");
+        let found = self.find(&doing, ANSWER, self.docker.inspect_image(name)).await?;
+        Ok(found.map(Image::from))
+    }
+
+    /// The image of that name, which is fetched from its registry where it is not there.
+    ///
+    /// # Errors
+    /// There is none of that name, or the registry cannot be reached.
+    pub(super) async fn image_or_pull(
+        &self,
+        name: &str,
+        progress: Option<&Progress>,
+    ) -> Result<Image, Error> {
+        if let Some(image) = self.image(name).await? {
+            return Ok(image);
+        }
+        self.pull(name, progress).await?;
+        let got = self.image(name).await?;
+        got.ok_or_else(|| missing(name, "the engine has fetched it, and does not have it"))
+    }
+
+    async fn pull(&self, name: &str, progress: Option<&Progress>) -> Result<(), Error> {
+        tell(progress, format!("fetching the image {name}")).await;
+        // Without a tag, every one of the repository would come.
+        let (repository, tag) = match name.rsplit_once(':') {
+            _ if name.contains('@') => (name, ""),
+            Some((repository, tag)) if !tag.contains('/') => (repository, tag),
+            _ => (name, "latest"),
+        };
+        let options = CreateImageOptionsBuilder::new()
+            .from_image(repository)
+            .tag(tag)
+            .build();
+        let image = name.to_owned();
+        let credentials = blocking("credentials", move || Ok(credentials::of(&image))).await?;
+        let mut steps = std::pin::pin!(self.docker.create_image(Some(options), None, credentials));
+        let mut heard = tokio::time::Instant::now();
+        loop {
+            let step = match timeout(SILENCE, steps.next()).await {
+                Ok(Some(Ok(step))) => step,
+                Ok(Some(Err(fault))) => return Err(missing(name, &fault.to_string())),
+                Ok(None) => return Ok(()),
+                Err(_) => {
+                    let why = format!("the engine said nothing for {SILENCE:?} while it fetched it");
+                    return Err(missing(name, &why));
+                }
+            };
+            if let Some(problem) = step.error_detail.and_then(|detail| detail.message) {
+                return Err(missing(name, &problem));
+            }
+            if heard.elapsed() >= HEARD {
+                heard = tokio::time::Instant::now();
+                let status = step.status.unwrap_or_default();
+                tell(progress, format!("fetching the image {name}: {status}")).await;
+            }
+        }
+    }
+
+    /// The shell of an image: bash where it has one. A container is made to look, and never started.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub(super) async fn shell_of(&self, image: &Image) -> Result<Shell, Error> {
+        let body = ContainerCreateBody {
+            image: Some(image.id.clone()),
+            // Nothing is run; an image may have nothing that could be.
+            cmd: Some(vec!["-".into()]),
+            network_disabled: Some(true),
+            ..ContainerCreateBody::default()
+        };
+        let making = self.docker.create_container(None::<CreateContainerOptions>, body);
+        let made = self
+            .call("make a container to look into an image", WORK, making)
+            .await?;
+        let mut found = Ok(SH);
+        for path in BASH {
+            let options = ContainerArchiveInfoOptionsBuilder::new().path(path).build();
+            let looking = self.docker.get_container_archive_info(&made.id, Some(options));
+            match self.find("look for bash in an image", ANSWER, looking).await {
+                Ok(None) => {}
+                Ok(Some(_)) => found = Ok(Shell { name: "bash", path }),
+                Err(error) => found = Err(error),
+            }
+            if found != Ok(SH) {
+                break;
+            }
+        }
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        let removing = self.docker.remove_container(&made.id, Some(options));
+        self.find(
+            "remove the container that was made to look into an image",
+            WORK,
+            removing,
+        )
+        .await?;
+        found
+    }
+}
+
+async fn tell(progress: Option<&Progress>, message: String) {
+    if let Some(progress) = progress {
+        progress.report(message).await;
+    }
+}
+
+/// An image that cannot be had, and why.
+pub(super) fn missing(name: &str, why: &str) -> Error {
+    let lower = why.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let (kind, what, fix) = if says(&["unauthorized", "denied", "authentication required"]) {
+        (
+            ErrorKind::CredentialMissing,
+            "is not there, and its registry does not let this user have it",
+            "log in (docker login REGISTRY), or name an image that may be had in terminal.docker_image",
+        )
+    } else if says(&[
+        "no such host",
+        "dial tcp",
+        "timeout",
+        "connection refused",
+        "i/o",
+        "tls",
+    ]) {
+        (
+            ErrorKind::Unavailable,
+            "is not there, and its registry cannot be reached",
+            "bring the image here (docker load, docker import), see whether the engine reaches the registry, or name another in \
+             terminal.docker_image",
+        )
+    } else {
+        (
+            ErrorKind::NotFound,
+            "is not there",
+            "correct its name, or name another in terminal.docker_image; docker image ls lists those that are there",
+        )
+    };
+    Error::new(kind, name, format!("the image {name} {what}: {}", why.trim())).with_fix(fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_an_image_cannot_be_had_is_told_apart() {
+        for (why, kind) in [
+            (
+                "pull access denied for x, repository does not exist or may require 'docker login'",
+                ErrorKind::CredentialMissing,
+            ),
+            (
+                "Get \"https://h/v2/\": dial tcp: lookup h: no such host",
+                ErrorKind::Unavailable,
+            ),
+            (
+                "manifest for x:latest not found: manifest unknown",
+                ErrorKind::NotFound,
+            ),
+        ] {
+            let error = missing("x", why);
+            assert_eq!(error.kind(), kind, "{why}");
+            assert!(error.message.contains("image x") && error.data.fix.is_some());
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The docker backend: each sandbox is a hardened container of an engine (Docker, or podman by its socket).
+//!
+//! What a container may do is decided by [`crate::policy`], and applied here. In resident mode its first process is a
+//! resident, which runs commands, answers for whole trees of processes, and is reached without the engine: it dials out to
+//! where its client listens. In native mode the engine's own exec runs each command.
+//!
+//! A sandbox without a key ends with its caller, however that ends: its first process holds the other end of a pipe of the
+//! caller's. One with a key is a container that any process of this user finds again by its name.
+
+mod adapter;
+mod address;
+mod body;
+mod carrier;
+mod credentials;
+mod declaration;
+mod engine;
+mod facts;
+mod files;
+mod image;
+mod keep;
+mod leash;
+mod meet;
+mod names;
+mod native;
+mod open;
+mod outside;
+mod prepare;
+mod reach;
+mod record;
+mod run;
+mod sandbox;
+mod secret;
+
+use std::{
+    collections::HashMap,
+    fmt::Display,
+    io::Write as _,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use herm_protocol::{
+    Error, Finished,
+    exec::RunParams,
+    sandbox::{OpenParams, Opened},
+};
+
+pub use declaration::{BACKEND, declaration};
+
+use crate::{
+    backend::local::{Mode, SpoolFull, Streams, check, guard::Guard},
+    caller::{Caller, Control, Input, Output, Tools},
+    config::DockerConfig,
+};
+use engine::Engine;
+use run::Ways;
+use sandbox::{Sandbox, Shell};
+
+/// The docker backend. Clones are the same backend.
+#[derive(Clone, Debug)]
+pub struct DockerBackend(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    mode: Mode,
+    ways: Ways,
+    config: DockerConfig,
+    /// The engine, once it has answered.
+    engine: tokio::sync::Mutex<Option<Engine>>,
+    /// The shells of images, by their ids.
+    shells: Mutex<HashMap<String, Shell>>,
+    guard: Guard,
+    place: Mutex<Place>,
+    sandboxes: Mutex<Sandboxes>,
+}
+
+/// Where what belongs to sandboxes is kept on this machine.
+#[derive(Clone, Debug)]
+struct Place {
+    run: String,
+    scratch: PathBuf,
+    /// Where sandboxes are kept under a key; the user's own directory when not set.
+    kept: Option<PathBuf>,
+}
+
+#[derive(Debug, Default)]
+struct Sandboxes {
+    shut_down: bool,
+    open: HashMap<String, Arc<Sandbox>>,
+}
+
+impl DockerBackend {
+    /// A backend for containers as the configuration has them. Nothing is asked of an engine yet.
+    #[must_use]
+    pub fn new(config: DockerConfig, mode: Mode, streams: Streams, spool_full: SpoolFull) -> Self {
+        let streams = match mode {
+            Mode::Native => Streams::Apart,
+            Mode::Resident => streams,
+        };
+        Self(Arc::new(Inner {
+            mode,
+            ways: Ways { streams, spool_full },
+            config,
+            engine: tokio::sync::Mutex::default(),
+            shells: Mutex::default(),
+            guard: Guard::default(),
+            place: Mutex::new(Place {
+                run: String::new(),
+                scratch: std::env::temp_dir(),
+                kept: None,
+            }),
+            sandboxes: Mutex::default(),
+        }))
+    }
+
+    /// Opens a sandbox, as [`herm_protocol::Adapter::open`] does, for a caller in this process.
+    ///
+    /// # Errors
+    /// As [`herm_protocol::Adapter::open`]: nothing was made then.
+    pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
+        self.open_and_tell(params, None).await
+    }
+
+    /// Runs a command to its end, as [`herm_protocol::Adapter::run`] does, for a caller in this process.
+    ///
+    /// # Errors
+    /// As [`herm_protocol::Adapter::run`]: nothing ran then.
+    pub async fn execute(
+        &self,
+        params: RunParams,
+        caller: Caller<impl Output, impl Input, impl Tools>,
+        mut control: impl Control,
+    ) -> Result<Finished, Error> {
+        check::command(&params, self.0.mode)?;
+        let sandbox = self.sandbox(&params.sandbox)?;
+        let Some(inhabited) = &sandbox.inhabited else {
+            let engine = self.engine().await?;
+            return native::run(&engine, &sandbox, params, caller, &mut control).await;
+        };
+        run::run(&sandbox, inhabited, self.0.ways, params, caller, &mut control).await
+    }
+
+    /// The engine, which has answered.
+    async fn engine(&self) -> Result<Engine, Error> {
+        let mut known = self.0.engine.lock().await;
+        if let Some(engine) = &*known {
+            return Ok(engine.clone());
+        }
+        let engine = Engine::connect().await?;
+        *known = Some(engine.clone());
+        Ok(engine)
+    }
+
+    fn sandbox(&self, id: &str) -> Result<Arc<Sandbox>, Error> {
+        let found = self.sandboxes().open.get(id).cloned();
+        found.ok_or_else(|| Error::sandbox_not_found(id))
+    }
+
+    fn sandboxes(&self) -> MutexGuard<'_, Sandboxes> {
+        self.0.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.0.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes a line to standard error, which is log. When nobody reads it any more there is still work to do, so this never
+/// panics.
+fn log(message: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "herm-docker: {message}");
+}

@@ -1,0 +1,243 @@
+//! What is settled before a container is made: its image, what it may do, and the program that is its first process.
+
+use std::sync::PoisonError;
+
+use herm_protocol::{Error, ErrorKind, Progress, hexadecimal, sandbox::SandboxSpec};
+use herm_resident::wire::sha256;
+
+use super::{
+    DockerBackend, body,
+    engine::Engine,
+    facts,
+    files::{self, is_directory},
+    image::Image,
+    sandbox::{Inhabited, Sandbox, Shell},
+};
+use crate::{
+    backend::local::{Mode, adapter::blocking},
+    files::inside,
+    policy::{self, NetworkMode, Plan},
+    resident::Binary,
+};
+
+/// Bytes of a digest in a fingerprint.
+const FINGERPRINT: usize = 16;
+
+/// Where the kernel tells which ways out there are.
+const ROUTES: &str = "/proc/self/net/route";
+
+/// The same for the newer protocol.
+const ROUTES_6: &str = "/proc/self/net/ipv6_route";
+
+/// Everything that a container is made of.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) image: Image,
+    pub(super) plan: Plan,
+    /// The first process, in resident mode.
+    pub(super) binary: Option<Binary>,
+    /// The shell that runs text.
+    pub(super) shell: Shell,
+    /// Volumes of the sandbox's own, by the names that they get.
+    pub(super) volumes: Vec<String>,
+    /// What a container that is there has to have been made of to be used again.
+    pub(super) fingerprint: String,
+    /// What does not hold that one might count on.
+    pub(super) notices: Vec<String>,
+}
+
+impl DockerBackend {
+    /// Settles what the sandbox is made of.
+    ///
+    /// # Errors
+    /// An image that cannot be had, something that the engine's host cannot enforce, or that contradicts itself.
+    pub(super) async fn prepare(
+        &self,
+        engine: &Engine,
+        spec: &SandboxSpec,
+        name: Option<&str>,
+        progress: Option<&Progress>,
+    ) -> Result<Prepared, Error> {
+        if !engine.is_near() {
+            return Err(far(engine));
+        }
+        let facts = facts::of(&engine.info().await?);
+        let mut config = self.0.config.clone();
+        if name.is_none() {
+            // Nobody finds its files again.
+            config.persistent.value = false;
+        }
+        let (plan, weakenings) = policy::plan(&config, spec, &facts)?;
+        let image = engine.image_or_pull(&plan.image, progress).await?;
+        let shell = self.shell_of(engine, &image).await?;
+        let binary = match self.0.mode {
+            Mode::Resident => {
+                let architecture = image.architecture.clone();
+                Some(blocking("the resident", move || Binary::find_for(&architecture)).await?)
+            }
+            Mode::Native => None,
+        };
+        let fingerprint = fingerprint(&plan, &image, self.0.mode)?;
+        let volumes = name.map_or_else(Vec::new, |name| body::names_of(&plan.kept, name));
+        Ok(Prepared {
+            image,
+            binary,
+            shell,
+            volumes,
+            fingerprint,
+            notices: weakenings.into_iter().map(|weakening| weakening.notice).collect(),
+            plan,
+        })
+    }
+
+    /// The shell of an image; looked for once.
+    async fn shell_of(&self, engine: &Engine, image: &Image) -> Result<Shell, Error> {
+        let known = {
+            let shells = self.0.shells.lock().unwrap_or_else(PoisonError::into_inner);
+            shells.get(&image.id).copied()
+        };
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let found = engine.shell_of(image).await?;
+        let mut shells = self.0.shells.lock().unwrap_or_else(PoisonError::into_inner);
+        shells.insert(image.id.clone(), found);
+        Ok(found)
+    }
+
+    /// The shell of the usual image, as the contract's choice has it. Where it cannot be known the lesser one is told.
+    pub(super) async fn usual_shell(&self) -> &'static str {
+        let looking = async {
+            let engine = self.engine().await.ok()?;
+            let image = engine.image(&self.0.config.image.value).await.ok()??;
+            self.shell_of(&engine, &image).await.ok()
+        };
+        match looking.await {
+            Some(Shell { name: "bash", .. }) => "bash",
+            _ => "posix",
+        }
+    }
+
+    /// Whether sandboxes can be made here.
+    ///
+    /// # Errors
+    /// The first thing that is missing.
+    pub(super) async fn missing(&self) -> Result<(), Error> {
+        let engine = self.engine().await?;
+        if !engine.is_near() {
+            return Err(far(&engine));
+        }
+        let name = &self.0.config.image.value;
+        let Some(image) = engine.image(name).await? else {
+            return Err(super::image::missing(
+                name,
+                "the engine does not have it; it would be fetched",
+            ));
+        };
+        if self.0.mode == Mode::Resident {
+            blocking("the resident", move || Binary::find_for(&image.architecture)).await?;
+        }
+        let spec = SandboxSpec::default();
+        policy::plan(&self.0.config, &spec, &facts::of(&engine.info().await?))?;
+        Ok(())
+    }
+
+    /// Checks that commands can start where a sandbox was asked to start them.
+    ///
+    /// # Errors
+    /// There is no such directory.
+    pub(super) async fn check_start(&self, sandbox: &Sandbox, asked: bool) -> Result<(), Error> {
+        let Some(inhabited) = sandbox.inhabited.as_ref().filter(|_| asked) else {
+            return Ok(());
+        };
+        let path = sandbox.cwd.as_path().into();
+        is_directory(&sandbox.id, inhabited, &path)
+            .await
+            .map_err(|error| error.with_fix("name a directory that is there, or leave spec.cwd out"))
+    }
+
+    /// Checks that a container without a network has no way out, whatever the engine says of it.
+    ///
+    /// # Errors
+    /// It has one.
+    pub(super) async fn check_airgap(
+        &self,
+        name: &str,
+        plan: &Plan,
+        inhabited: Option<&Inhabited>,
+    ) -> Result<(), Error> {
+        let (NetworkMode::None, Some(inhabited)) = (&plan.network.mode, inhabited) else {
+            return Ok(());
+        };
+        for path in [ROUTES, ROUTES_6] {
+            let reading = inside::read(&inhabited.program, &path.into(), 0, None)?;
+            let routes = match files::carry_out(name, inhabited, reading).await {
+                Ok(content) => content.data,
+                // A kernel without the newer protocol has no ways out of it.
+                Err(error) if error.kind() == ErrorKind::NotFound && path == ROUTES_6 => continue,
+                Err(error) => return Err(error),
+            };
+            if let Some(way) = way_out(&String::from_utf8_lossy(routes.as_bytes())) {
+                let message =
+                    format!("the container {name} was made without a network, and has a way out by {way}");
+                return Err(Error::new(ErrorKind::Internal, name, message)
+                    .with_fix("see what has connected it (docker inspect), and report it"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What belongs to a sandbox on this machine is mounted into it, so that the engine has to be here, too.
+fn far(engine: &Engine) -> Error {
+    let shown = engine.address.shown();
+    let message = format!(
+        "the engine at {shown} is reached by the network, and sandboxes are made by an engine of this machine only"
+    );
+    Error::new(ErrorKind::Unavailable, shown, message)
+        .with_fix("name the socket of an engine of this machine in DOCKER_HOST, or run herm where the engine is (terminal.backend ssh)")
+}
+
+/// The first interface but the loopback that a route of a table in `/proc/net` leads to.
+fn way_out(routes: &str) -> Option<&str> {
+    routes
+        .lines()
+        .filter(|line| !line.starts_with("Iface"))
+        .find_map(|line| {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            // The interface is the first field of the one table, and the last of the other.
+            let interface = match fields.as_slice() {
+                [first, .., _] if fields.len() > 10 => *first,
+                [.., last] => *last,
+                [] => return None,
+            };
+            (interface != "lo").then_some(interface)
+        })
+}
+
+/// What a container is known by to be what is asked for.
+fn fingerprint(plan: &Plan, image: &Image, mode: Mode) -> Result<String, Error> {
+    let mut whole = plan.digest_input()?;
+    whole.extend_from_slice(image.id.as_bytes());
+    whole.extend_from_slice(mode.name().as_bytes());
+    Ok(hexadecimal(&sha256(&whole)[..FINGERPRINT]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_out_is_seen_in_both_tables() {
+        let heading = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n";
+        assert_eq!(way_out(heading), None);
+        let route = format!("{heading}eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+        assert_eq!(way_out(&route), Some("eth0"));
+        let zero = "0".repeat(32);
+        let six = |interface: &str| {
+            format!("{zero} 00 {zero} 00 {zero} ffffffff 00000001 00000000 00200200       {interface}\n")
+        };
+        assert_eq!(way_out(&six("lo")), None);
+        assert_eq!(way_out(&(six("lo") + &six("eth0"))), Some("eth0"));
+    }
+}

@@ -1,0 +1,242 @@
+//! A sandbox: a container, and what belongs to it on this machine.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bollard::{
+    models::{ContainerInspectResponse, ContainerStateStatusEnum},
+    query_parameters::{InspectContainerOptions, RemoveContainerOptionsBuilder, RemoveVolumeOptionsBuilder},
+};
+use herm_protocol::{
+    ByteString, Error, ErrorKind, hexadecimal,
+    sandbox::{SandboxInfo, SandboxState, Variable},
+};
+
+use super::engine::{ANSWER, Engine, WORK};
+use crate::{backend::local::guard::Held, files::remove_tree, resident::Resident};
+
+/// How long the removal of a container that is being removed already may take.
+const REMOVAL: Duration = Duration::from_secs(10);
+
+/// How often is looked whether it is gone.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Bytes of the name of a start of the resident that the ids of its jobs carry.
+const START_BYTES: usize = 4;
+
+/// A sandbox that is open here.
+#[derive(Debug)]
+pub(super) struct Sandbox {
+    /// Its id, which is the name of its container.
+    pub(super) id: String,
+    /// The key that it is kept under; without one it ends with this process.
+    pub(super) key: Option<String>,
+    /// The private directory on this machine: where clients and the resident meet.
+    pub(super) directory: PathBuf,
+    /// Where commands start.
+    pub(super) cwd: PathBuf,
+    /// Variables of every command.
+    pub(super) env: Vec<Variable>,
+    /// Volumes of its own, which go with it.
+    pub(super) volumes: Vec<String>,
+    /// The shell that runs text.
+    pub(super) shell: Shell,
+    /// Whether it is being destroyed.
+    pub(super) closing: AtomicBool,
+    /// Who runs its commands; in native mode the engine does.
+    pub(super) inhabited: Option<Inhabited>,
+    /// What goes with this process when it is killed.
+    pub(super) ties: Mutex<Ties>,
+}
+
+/// A shell of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shell {
+    /// What it is called in its own messages and in `$0`: `bash` or `sh`.
+    pub(super) name: &'static str,
+    /// Where it is.
+    pub(super) path: &'static str,
+}
+
+/// What ties a sandbox without a key to this process.
+#[derive(Debug, Default)]
+#[expect(dead_code, reason = "both are held, and not looked at")]
+pub(super) struct Ties {
+    /// The pipe whose end is that of the resident.
+    pub(super) leash: Option<File>,
+    /// Until the directory is removed, the guard answers for it.
+    pub(super) held: Option<Held>,
+}
+
+/// A container whose first process is a resident.
+#[derive(Debug)]
+pub(super) struct Inhabited {
+    pub(super) resident: Resident,
+    /// The path of its program in the sandbox.
+    pub(super) program: String,
+    /// Which start of the resident this is: its jobs are not those of another one.
+    pub(super) start: String,
+}
+
+impl Inhabited {
+    pub(super) fn new(resident: Resident, program: String, instance: &[u8; 16]) -> Self {
+        Self {
+            resident,
+            program,
+            start: hexadecimal(&instance[..START_BYTES]),
+        }
+    }
+
+    /// The id of a job. A resident that was started anew counts from 1 again, so that its start is a part of it.
+    pub(super) fn job_id(&self, number: u64) -> String {
+        format!("{number}-{}", self.start)
+    }
+
+    /// The number of a job by its id. What is only written like one, or was of an earlier start, is no job.
+    ///
+    /// # Errors
+    /// There is no such job.
+    pub(super) fn job_number(&self, id: &str) -> Result<u64, Error> {
+        let number = id
+            .split_once('-')
+            .filter(|(_, start)| *start == self.start)
+            .and_then(|(number, _)| number.parse().ok())
+            .filter(|number| self.job_id(*number) == id);
+        number.ok_or_else(|| {
+            Error::new(ErrorKind::JobNotFound, id, format!("there is no job {id:?}"))
+                .with_fix("list the jobs of the sandbox; each says its id")
+        })
+    }
+}
+
+impl Sandbox {
+    /// The path that a caller means: absolute, or from the directory that commands start in.
+    pub(super) fn resolve(&self, path: &ByteString) -> PathBuf {
+        self.cwd.join(path.to_path())
+    }
+
+    /// Whether it is being destroyed.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Who runs its commands.
+    ///
+    /// # Errors
+    /// Nobody who could do that: in native mode what is asked is not supported.
+    pub(super) fn inhabited(&self, what: &str) -> Result<&Inhabited, Error> {
+        self.inhabited.as_ref().ok_or_else(|| Error::unsupported(what))
+    }
+
+    /// Its description, while its container is in that state.
+    pub(super) fn describe(&self, state: SandboxState) -> SandboxInfo {
+        SandboxInfo {
+            sandbox: self.id.clone(),
+            key: self.key.clone(),
+            state,
+            cwd: Some(self.cwd.as_path().into()),
+        }
+    }
+
+    /// Removes the directory on this machine, and lets go of what tied it to this process.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub(super) async fn forget(&self) -> Result<(), Error> {
+        let ties = std::mem::take(&mut *self.ties.lock().unwrap_or_else(PoisonError::into_inner));
+        remove_directory(&self.directory).await?;
+        drop(ties);
+        Ok(())
+    }
+}
+
+/// Removes a private directory. One that is not there is no error.
+pub(super) async fn remove_directory(directory: &Path) -> Result<(), Error> {
+    let removed = directory.to_owned();
+    let done = tokio::task::spawn_blocking(move || remove_tree(&removed)).await;
+    done.map_err(std::io::Error::other).flatten().map_err(|error| {
+        let shown = directory.to_string_lossy();
+        let message = format!("the sandbox is removed, and its directory {shown} could not be: {error}");
+        Error::new(ErrorKind::Internal, shown.clone(), message)
+            .with_fix("see who may write there, and remove it")
+    })
+}
+
+impl Engine {
+    /// A container by its name or id, if it is there.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub(super) async fn container(&self, name: &str) -> Result<Option<ContainerInspectResponse>, Error> {
+        let looking = self
+            .docker
+            .inspect_container(name, None::<InspectContainerOptions>);
+        let doing = format!("look at the container {name}");
+        let found = self.find(&doing, ANSWER, looking).await?;
+        // Names may be beginnings of ids, too.
+        let is_it = |found: &ContainerInspectResponse| {
+            let own = found.name.as_deref().unwrap_or_default();
+            own.trim_start_matches('/') == name || found.id.as_deref() == Some(name)
+        };
+        Ok(found.filter(is_it))
+    }
+
+    /// Removes a container with everything that runs in it, and its volumes without a name; says whether there was one.
+    ///
+    /// # Errors
+    /// It is there yet.
+    pub(super) async fn remove(&self, name: &str) -> Result<bool, Error> {
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        let doing = format!("remove the container {name}");
+        let removing = self
+            .find(&doing, WORK, self.docker.remove_container(name, Some(options)))
+            .await;
+        match removing {
+            Ok(removed) => Ok(removed.is_some()),
+            // Somebody else removes it: whoever asks wants it gone.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let end = tokio::time::Instant::now() + REMOVAL;
+                while self.container(name).await?.is_some() {
+                    if tokio::time::Instant::now() > end {
+                        return Err(error);
+                    }
+                    tokio::time::sleep(LOOK).await;
+                }
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes volumes; those that are not there are no error.
+    ///
+    /// # Errors
+    /// One is there yet.
+    pub(super) async fn remove_volumes(&self, names: &[String]) -> Result<(), Error> {
+        for name in names {
+            let options = RemoveVolumeOptionsBuilder::new().build();
+            let doing = format!("remove the volume {name}");
+            self.find(&doing, WORK, self.docker.remove_volume(name, Some(options)))
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// What the state of a container is in the words of the protocol.
+pub(super) fn state_of(container: &ContainerInspectResponse) -> SandboxState {
+    match container.state.as_ref().and_then(|state| state.status) {
+        Some(ContainerStateStatusEnum::RUNNING | ContainerStateStatusEnum::RESTARTING) => {
+            SandboxState::Running
+        }
+        Some(ContainerStateStatusEnum::PAUSED) => SandboxState::Paused,
+        _ => SandboxState::Stopped,
+    }
+}
