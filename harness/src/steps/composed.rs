@@ -56,33 +56,7 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move { command_uses(scene, arguments.words(0)?).await })
         })
         .when("the backend {words}", |scene, arguments| {
-            Box::pin(async move {
-                let what = arguments.words(0)?;
-                let mounts = what.strip_prefix("is asked how far ");
-                if let Some(mounts) = mounts.and_then(|words| words.strip_suffix(" would reach")) {
-                    return risk::ask(scene, mounts).await;
-                }
-                if let Some(favour) = what.strip_prefix("is asked to ") {
-                    return cap::ask_to(scene, favour).await;
-                }
-                if let Some(how) = what.strip_prefix("reads it ") {
-                    return host::read_by_backend(scene, how).await;
-                }
-                if let Some(what) = what.strip_prefix("is told to ") {
-                    return cancel::tell(scene, what).await;
-                }
-                match what {
-                    "closes them all at the same time" => race::close_together(scene).await,
-                    "introduces itself" => cap::introduce(scene).await,
-                    "is asked once what it misses" => preflight::ask(scene, 1).await,
-                    "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
-                    "is used while something that it needs is missing" => scene.do_without(false).await,
-                    "is used again and again while something that it needs is missing" => {
-                        scene.do_without(true).await
-                    }
-                    _ => leak::end_backend(scene, what).await,
-                }
-            })
+            Box::pin(async move { backend_does(scene, arguments.words(0)?).await })
         })
         .when("a program {words}", |scene, arguments| {
             Box::pin(async move { run_program(scene, arguments.words(0)?).await })
@@ -126,6 +100,31 @@ pub(super) fn register(steps: &mut StepList) {
         .then("it was {words}", |scene, arguments| {
             Box::pin(async move { it_was(scene, arguments.words(0)?) })
         });
+}
+
+async fn backend_does(scene: &mut Scene, what: &str) -> StepResult {
+    let mounts = what.strip_prefix("is asked how far ");
+    if let Some(mounts) = mounts.and_then(|words| words.strip_suffix(" would reach")) {
+        return risk::ask(scene, mounts).await;
+    }
+    if let Some(favour) = what.strip_prefix("is asked to ") {
+        return cap::ask_to(scene, favour).await;
+    }
+    if let Some(how) = what.strip_prefix("reads it ") {
+        return host::read_by_backend(scene, how).await;
+    }
+    if let Some(what) = what.strip_prefix("is told to ") {
+        return cancel::tell(scene, what).await;
+    }
+    match what {
+        "closes them all at the same time" => race::close_together(scene).await,
+        "introduces itself" => cap::introduce(scene).await,
+        "is asked once what it misses" => preflight::ask(scene, 1).await,
+        "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
+        "is used while something that it needs is missing" => scene.do_without(false).await,
+        "is used again and again while something that it needs is missing" => scene.do_without(true).await,
+        _ => leak::end_backend(scene, what).await,
+    }
 }
 
 async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
