@@ -129,6 +129,8 @@ pub(crate) struct Notes {
     pub(crate) expected: Vec<Expected>,
     /// Whether each of them has left its mark.
     pub(crate) marks: Vec<bool>,
+    /// The directory of this machine that the sandbox was given, or should have been.
+    pub(crate) mounted: Option<PathBuf>,
     /// The limits that the sandbox in question was given.
     pub(crate) limits: ResourceLimits,
     /// How the backend was without each thing that it needs.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    approval::risk,
     contract::{cap, error, event, proto},
     exec::{
         args, busy, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, otherwise, out, race,
@@ -57,6 +58,10 @@ pub(super) fn register(steps: &mut StepList) {
         .when("the backend {words}", |scene, arguments| {
             Box::pin(async move {
                 let what = arguments.words(0)?;
+                let mounts = what.strip_prefix("is asked how far ");
+                if let Some(mounts) = mounts.and_then(|words| words.strip_suffix(" would reach")) {
+                    return risk::ask(scene, mounts).await;
+                }
                 if let Some(favour) = what.strip_prefix("is asked to ") {
                     return cap::ask_to(scene, favour).await;
                 }
@@ -246,6 +251,9 @@ async fn observe_beat(scene: &mut Scene, words: &str) -> StepResult {
 }
 
 async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(how_far) = what.strip_prefix("said to reach ") {
+        return risk::reaches(scene, how_far);
+    }
     match what {
         "this directory" | "the root directory" | "the directory that commands start in" => {
             cwd::printed(scene, what).await

@@ -13,7 +13,7 @@ use crate::{
     near_miss::hint,
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::{composed::unknown, exec::like_lines, general::new_mark, isolation},
+    steps::{composed::unknown, exec::like_lines, files::mount, general::new_mark, isolation},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -200,6 +200,9 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
     if property == "variables that look like lines of a file" {
         return like_lines::give_sandbox(scene).await;
     }
+    if property == "a directory of this machine that is not there" {
+        return mount::open_missing(scene).await;
+    }
     let mut key = None;
     let spec = SandboxSpec::default();
     let spec = match property {
@@ -287,6 +290,7 @@ pub(crate) async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
         "pause the sandbox" => ("sandbox.pause", json!({"sandbox": sandbox})),
         "save the sandbox" => ("sandbox.snapshot", json!({"sandbox": sandbox})),
         "list jobs" => ("job.list", json!({"sandbox": sandbox})),
+        "tell how far a mount would reach" => ("policy.classify", json!({"mounts": ["/a:/b"]})),
         "close a session" => (
             "session.close",
             json!({"sandbox": sandbox, "session": "herm-none"}),

@@ -11,7 +11,10 @@ pub(super) mod secret;
 pub(super) mod tenant;
 mod way;
 
-use super::composed::{number_in, unknown};
+use super::{
+    composed::{number_in, unknown},
+    files::mount,
+};
 use crate::{
     scene::{Failure, Scene},
     step::{StepList, StepResult},
@@ -66,6 +69,9 @@ pub(super) async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
         "more memory than its sandbox has" => limit::exhaust_memory(scene).await,
         "more processes than its sandbox has room for" => limit::exhaust_processes(scene).await,
         "more of the disk than its sandbox has" => limit::exhaust_disk(scene).await,
+        "what is in that directory, and adds to it" => mount::read_and_add(scene).await,
+        "every means to change that directory" => mount::change(scene).await,
+        "every way to look beyond that directory" => mount::look_beyond(scene).await,
         "most of that in each of them" => limit::use_both(scene).await,
         other => Err(unknown(other, "used by a command")),
     }
@@ -90,6 +96,10 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "behind a filter of what it asks of the kernel" => r#priv::filtered(scene),
         "told none but the loopback" => airgap::only_loopback(scene),
         "without a network wherever a command runs" => airgap::none_wherever(scene).await,
+        "the same on both sides, byte for byte" => mount::same_on_both_sides(scene).await,
+        "as it was, and every attempt has failed" => mount::unchanged(scene).await,
+        "still not there on this machine" => mount::still_missing(scene).await,
+        "told nothing of what lies beside it" => mount::nothing_beside(scene),
         "told truly whether it has run" => limit::told_whether_it_ran(scene).await,
         "told the limit that was asked for" => limit::told_as_asked(scene),
         other => secret::it_is(scene, other).await,
