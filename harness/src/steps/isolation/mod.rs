@@ -7,6 +7,7 @@ pub(super) mod host;
 mod limit;
 mod outside;
 pub(super) mod r#priv;
+pub(super) mod secret;
 pub(super) mod tenant;
 mod way;
 
@@ -25,6 +26,7 @@ pub(super) use limit::{fill, run_without_room};
 pub(super) fn register(steps: &mut StepList) {
     asked::register(steps);
     host::register(steps);
+    secret::register(steps);
     steps.when("a command tries to {words}", |scene, arguments| {
         Box::pin(async move {
             match arguments.words(0)? {
@@ -46,6 +48,7 @@ pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
         "what it may do" => return r#priv::tell(scene).await,
         "the name of its machine" => host::NAME,
         "what its kernel has logged" => host::LOG,
+        "the variables of every process that it sees" => secret::OF_ALL,
         other => limit::told(other).ok_or_else(|| unknown(other, "told"))?,
     };
     let params = scene.command(text).await?;
@@ -99,7 +102,7 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "told nothing of what lies beside it" => mount::nothing_beside(scene),
         "told truly whether it has run" => limit::told_whether_it_ran(scene).await,
         "told the limit that was asked for" => limit::told_as_asked(scene),
-        other => Err(unknown(other, "seen")),
+        other => secret::it_is(scene, other).await,
     }
 }
 
