@@ -198,7 +198,8 @@ impl Carried {
     fn names<'a>(&self, environment: impl Iterator<Item = &'a OsStr>) -> OsString {
         let own: BTreeSet<&[u8]> = self.session.own.iter().map(Vec::as_slice).collect();
         let mut names = Vec::new();
-        for name in environment.map(|name| name.as_bytes()) {
+        for name in environment {
+            let name = name.as_bytes();
             let is_ours = own.contains(name) || OF_SHELLS.contains(&name);
             if is_identifier(name) && !is_ours && names.len() + name.len() < LONGEST_NAMES {
                 names.extend_from_slice(name);
