@@ -138,3 +138,12 @@ Feature: ARGS: long texts and lists of arguments arrive whole
     Examples:
       | does something                         | so                 |
       | sleeps beyond its deadline             | timed out          |
+
+  @id:ARGS-012 @must @since:0.1 @profile:core @needs:cancel @mutant:long-texts-cannot-be-cancelled
+  Scenario: A command whose text is longer than an argument may be can be cancelled
+    An interrupt ended the call while the command ran on (https://github.com/NousResearch/hermes-agent/issues/65298); what is started in another way is ended in another way.
+    Given an open sandbox
+    And a command that keeps a beat, as a long text
+    When the command is cancelled
+    Then the outcome is cancelled
+    And the beat has stopped

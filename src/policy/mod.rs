@@ -5,6 +5,7 @@
 //! [`Weakening`] when it is a default.
 
 mod extra;
+pub mod host_access;
 mod host_facts;
 pub mod mount;
 mod plan;
@@ -13,6 +14,7 @@ mod refusal;
 mod testing;
 mod weakening;
 
+pub use host_access::{HostAccess, classify};
 pub use host_facts::{CgroupVersion, HostFacts};
 pub use plan::{
     GpuRequest, Hardening, KeptArea, Limits, Network, NetworkMode, Plan, Tmpfs, Ulimit, Variables, plan,

@@ -23,6 +23,7 @@ pub use client::{Resident, Settings};
 pub use connection::Lost;
 pub use handshake::Secret;
 pub use job::info;
+pub(crate) use reverse::MEETING;
 pub use reverse::{Expected, MeetingDirectory, ReverseDial};
 
 #[cfg(test)]

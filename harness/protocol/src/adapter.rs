@@ -19,6 +19,7 @@ use crate::{
     ledger::Ledger,
     message::Message,
     method::{Notification as _, OpenProgress},
+    policy::{ClassifyParams, HostAccess},
     sandbox::{
         CloseParams, Closed, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
     },
@@ -138,6 +139,11 @@ pub trait Adapter: Send + Sync + 'static {
         Err(Error::unsupported("ledger.snapshot"))
     }
 
+    /// Tells how far mounts would reach into the host; nothing is mounted.
+    async fn classify(&self, _: ClassifyParams) -> Result<HostAccess, Error> {
+        Err(Error::unsupported("policy.classify"))
+    }
+
     /// Lists the conditions that can be brought about.
     async fn list_conditions(&self) -> Result<ConditionList, Error> {
         Err(Error::unsupported("condition.list"))
@@ -250,6 +256,10 @@ impl<A: Adapter> Adapter for std::sync::Arc<A> {
 
     async fn ledger(&self) -> Result<Ledger, Error> {
         (**self).ledger().await
+    }
+
+    async fn classify(&self, params: ClassifyParams) -> Result<HostAccess, Error> {
+        (**self).classify(params).await
     }
 
     async fn list_conditions(&self) -> Result<ConditionList, Error> {

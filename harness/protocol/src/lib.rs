@@ -19,6 +19,7 @@ pub mod job;
 pub mod ledger;
 pub mod message;
 pub mod method;
+pub mod policy;
 pub mod remove_tree;
 pub mod rpc;
 pub mod sandbox;

@@ -15,6 +15,7 @@ use crate::{
     initialize::{InitializeParams, Initialized, Preflight},
     job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::Ledger,
+    policy::{ClassifyParams, HostAccess},
     rpc::{ToolCallParams, ToolReply, ToolReplyParams},
     sandbox::{
         CloseParams, Closed, Empty, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
@@ -115,6 +116,7 @@ messages! {
         MakeDirectory = "file.mkdir": PathParams => Empty, "Makes a directory.";
         MoveFile = "file.move": MoveParams => Empty, "Moves a file or directory.";
         ChangeMode = "file.chmod": ChmodParams => Empty, "Sets permission bits.";
+        Classify = "policy.classify": ClassifyParams => HostAccess, "How far mounts reach into the host.";
         ListConditions = "condition.list": Empty => ConditionList, "Which conditions can be brought about.";
         ApplyCondition = "condition.apply": ConditionParams => ConditionApplied, "Brings a condition about.";
         ClearCondition = "condition.clear": ConditionParams => Empty, "Undoes a condition.";

@@ -449,6 +449,7 @@ async fn call(
         }
         method::MoveFile::NAME => answer!(method::MoveFile, |params| adapter.move_file(params)),
         method::ChangeMode::NAME => answer!(method::ChangeMode, |params| adapter.change_mode(params)),
+        method::Classify::NAME => answer!(method::Classify, |params| adapter.classify(params)),
         method::ListConditions::NAME => {
             answer!(method::ListConditions, |_params| adapter.list_conditions())
         }

@@ -40,7 +40,7 @@ pub(crate) struct Machine {
     listeners: Vec<Listening>,
     /// Names that are listened on.
     names: Vec<UnixListener>,
-    /// What a command says to those who listen, or finds of them.
+    /// A word that must not be seen: what a command says to those who listen, or would find.
     word: Option<String>,
     /// Paths that a command may have made here, to be removed.
     strays: Vec<PathBuf>,
@@ -103,9 +103,14 @@ impl Machine {
             .ok_or_else(|| Failure::suite("there is no process of this machine"))
     }
 
-    /// What a command says to those who listen, or finds of them, where somebody does.
+    /// The word that must not be seen, where there is one.
     pub(crate) fn word(&self) -> Option<&str> {
         self.word.as_deref()
+    }
+
+    /// A word that must not be seen.
+    pub(crate) fn set_word(&mut self, word: String) {
+        self.word = Some(word);
     }
 
     /// Whether somebody has called a listener and said the word.

@@ -32,7 +32,7 @@ use herm_protocol::{
     exec::{Command, RunParams, RunResult, Stream},
     initialize::Initialized,
     method,
-    sandbox::{CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxSpec},
+    sandbox::{CloseHow, CloseParams, Closed, OpenParams, Opened, ResourceLimits, SandboxSpec},
 };
 
 pub use beat::Beat;
@@ -125,6 +125,10 @@ pub(crate) struct Notes {
     pub(crate) expected: Vec<Expected>,
     /// Whether each of them has left its mark.
     pub(crate) marks: Vec<bool>,
+    /// The directory of this machine that the sandbox was given, or should have been.
+    pub(crate) mounted: Option<PathBuf>,
+    /// The limits that the sandbox in question was given.
+    pub(crate) limits: ResourceLimits,
     /// How the backend was without each thing that it needs.
     pub(crate) without: Vec<Without>,
 }

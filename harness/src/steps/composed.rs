@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    approval::risk,
     contract::{cap, error, event, proto},
     exec::{
         args, busy, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, otherwise, out, race,
@@ -10,7 +11,7 @@ use super::{
     },
     files::{file, relative, tree},
     general,
-    isolation::{self, host},
+    isolation::{self, host, r#priv, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -29,6 +30,9 @@ pub(super) fn register(steps: &mut StepList) {
                 if let Some(bytes) = number_in(what, "prints ", " bytes to a caller that takes nothing") {
                     return cancel::print_to_nobody(scene, bytes).await;
                 }
+                if let Some(what) = what.strip_suffix(" in the first one") {
+                    return tenant::in_first(scene, what).await;
+                }
                 match what {
                     "keeps a beat" => general::keep_beat(scene).await,
                     "keeps a beat and does not read its input" => busy::leave_unread(scene).await,
@@ -36,6 +40,7 @@ pub(super) fn register(steps: &mut StepList) {
                     "has left a beat behind" => leave_beat(scene).await,
                     "has left files of every kind" => kept_files::leave(scene).await,
                     "has removed the directory that commands start in" => cwd::remove_first(scene).await,
+                    "has filled that room" => isolation::fill(scene).await,
                     "was run in a directory that does not exist" => cwd::run_nowhere(scene).await,
                     other => cancel::start(scene, other).await,
                 }
@@ -51,29 +56,7 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move { command_uses(scene, arguments.words(0)?).await })
         })
         .when("the backend {words}", |scene, arguments| {
-            Box::pin(async move {
-                let what = arguments.words(0)?;
-                if let Some(favour) = what.strip_prefix("is asked to ") {
-                    return cap::ask_to(scene, favour).await;
-                }
-                if let Some(how) = what.strip_prefix("reads it ") {
-                    return host::read_by_backend(scene, how).await;
-                }
-                if let Some(what) = what.strip_prefix("is told to ") {
-                    return cancel::tell(scene, what).await;
-                }
-                match what {
-                    "closes them all at the same time" => race::close_together(scene).await,
-                    "introduces itself" => cap::introduce(scene).await,
-                    "is asked once what it misses" => preflight::ask(scene, 1).await,
-                    "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
-                    "is used while something that it needs is missing" => scene.do_without(false).await,
-                    "is used again and again while something that it needs is missing" => {
-                        scene.do_without(true).await
-                    }
-                    _ => leak::end_backend(scene, what).await,
-                }
-            })
+            Box::pin(async move { backend_does(scene, arguments.words(0)?).await })
         })
         .when("a program {words}", |scene, arguments| {
             Box::pin(async move { run_program(scene, arguments.words(0)?).await })
@@ -117,6 +100,31 @@ pub(super) fn register(steps: &mut StepList) {
         .then("it was {words}", |scene, arguments| {
             Box::pin(async move { it_was(scene, arguments.words(0)?) })
         });
+}
+
+async fn backend_does(scene: &mut Scene, what: &str) -> StepResult {
+    let mounts = what.strip_prefix("is asked how far ");
+    if let Some(mounts) = mounts.and_then(|words| words.strip_suffix(" would reach")) {
+        return risk::ask(scene, mounts).await;
+    }
+    if let Some(favour) = what.strip_prefix("is asked to ") {
+        return cap::ask_to(scene, favour).await;
+    }
+    if let Some(how) = what.strip_prefix("reads it ") {
+        return host::read_by_backend(scene, how).await;
+    }
+    if let Some(what) = what.strip_prefix("is told to ") {
+        return cancel::tell(scene, what).await;
+    }
+    match what {
+        "closes them all at the same time" => race::close_together(scene).await,
+        "introduces itself" => cap::introduce(scene).await,
+        "is asked once what it misses" => preflight::ask(scene, 1).await,
+        "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
+        "is used while something that it needs is missing" => scene.do_without(false).await,
+        "is used again and again while something that it needs is missing" => scene.do_without(true).await,
+        _ => leak::end_backend(scene, what).await,
+    }
 }
 
 async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
@@ -169,6 +177,7 @@ async fn leave_mark_with(scene: &mut Scene, how: &str) -> StepResult {
         "abandoned by its reader" => exit::lose_reader(scene).await,
         "cancelled as soon as it is asked for" => cancel::cancel_early(scene).await,
         "run under the name of one that runs" => race::run_under_used_name(scene).await,
+        "run where there is no room for it" => isolation::run_without_room(scene).await,
         "run as a user that does not exist" => user::run_as_unknown(scene).await,
         "requested with a deadline of minus one" => error::run_with_negative_deadline(scene).await,
         other => Err(unknown(other, "done with a command")),
@@ -209,6 +218,7 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
     match which {
         "uses variables that look like lines of a file" => like_lines::give_program(scene).await,
         "prints the variable of its sandbox" => open::print_variable_by_program(scene).await,
+        "tells what it may do" => r#priv::tell_by_program(scene).await,
         "prints its working directory" => otherwise::print_directory(scene).await,
         "names the files that it holds open" => open_files::tell_by_program(scene).await,
         "tells the name that it was called by" => args::tell_own_name(scene).await,
@@ -237,6 +247,9 @@ async fn observe_beat(scene: &mut Scene, words: &str) -> StepResult {
 }
 
 async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(how_far) = what.strip_prefix("said to reach ") {
+        return risk::reaches(scene, how_far);
+    }
     match what {
         "this directory" | "the root directory" | "the directory that commands start in" => {
             cwd::printed(scene, what).await

@@ -9,8 +9,10 @@
 //! while it is read, and of two at the same time the last to end leaves all of its state.
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
-    fs, io,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
 };
@@ -25,9 +27,19 @@ const COMPLETE: &[u8] = b"# complete\n";
 /// the saving, leaves it so, which is told.
 const UNTOUCHED: &[u8] = b"# untouched\n";
 
+/// What stands in it for a POSIX shell until that has read its script. It comes to that with the first line of the text:
+/// one that cannot be parsed has not run, and has lost nothing.
+const UNREAD: &[u8] = b"# unread\n";
+
 /// Why a shell leaves the file as it was.
 const GAVE_UP: &str = "the shell did not come to write it; a command that replaces the shell (exec), or takes away what saves \
     the state (its trap on EXIT, its functions, its descriptors), leaves none";
+
+/// Variables that shells set by themselves, and that are no session's.
+const OF_SHELLS: [&[u8]; 4] = [b"PWD", b"OLDPWD", b"SHLVL", b"_"];
+
+/// How many bytes of names the script of a POSIX shell is told. A string of an environment has room for 128 KiB (execve(2)).
+const LONGEST_NAMES: usize = 120 * 1024;
 
 /// The files of one command begin so; those of sessions, which outlive a resident, do not.
 pub(crate) const PREFIX: &str = "carried-";
@@ -132,7 +144,7 @@ impl Carried {
         })
     }
 
-    /// The variables that tell the scripts what to do.
+    /// The variables that tell either script what to do.
     pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
         let own: Vec<_> = self
             .session
@@ -156,6 +168,44 @@ impl Carried {
                 OsStr::from_bytes(&own.join(&b' ')).into(),
             ),
         ]
+    }
+
+    /// The variables that tell the script of a POSIX shell, besides, which names a command that is read as `text` finds in
+    /// its environment, and whether what it calls trap is seen to.
+    pub(crate) fn posix_variables<'a>(
+        &self,
+        environment: impl Iterator<Item = &'a OsStr>,
+        text: &[u8],
+    ) -> Vec<(OsString, OsString)> {
+        // Nothing of an alias is to be seen by a text that looks at aliases, unless it may need ours.
+        let is_covered = contains(text, b"trap") || !contains(text, b"alias");
+        let alias = if is_covered { "trap" } else { "" };
+        vec![
+            ("HERM_SESSION_NAMES".into(), self.names(environment)),
+            ("HERM_SESSION_ALIAS".into(), alias.into()),
+        ]
+    }
+
+    /// Has a text that a POSIX shell does not come to read be told from one whose state is lost.
+    pub(crate) fn expect_posix_script(&self) {
+        let file = OpenOptions::new().write(true).truncate(true).open(&self.new);
+        // Where that fails, the one is taken for the other, and told.
+        let _ = file.and_then(|mut file| file.write_all(UNREAD));
+    }
+
+    /// The names of variables that are neither the command's own nor the shell's to set. Those that one string of an
+    /// environment has no room for come back when they are taken away.
+    fn names<'a>(&self, environment: impl Iterator<Item = &'a OsStr>) -> OsString {
+        let own: BTreeSet<&[u8]> = self.session.own.iter().map(Vec::as_slice).collect();
+        let mut names = Vec::new();
+        for name in environment.map(|name| name.as_bytes()) {
+            let is_ours = own.contains(name) || OF_SHELLS.contains(&name);
+            if is_identifier(name) && !is_ours && names.len() + name.len() < LONGEST_NAMES {
+                names.extend_from_slice(name);
+                names.push(b' ');
+            }
+        }
+        OsString::from_vec(names)
     }
 
     /// The script that bash reads before the text.
@@ -186,6 +236,9 @@ impl Carried {
         let space = format!("see whether there is space in {}", self.directory.display());
         let failed = |error: io::Error| format!("{error}; {space}");
         let state = fs::read(&self.new).map_err(failed)?;
+        if state == UNREAD {
+            return Ok(());
+        }
         if state == UNTOUCHED {
             return Err(GAVE_UP.into());
         }
@@ -231,6 +284,11 @@ fn cwd_of(state: &Path) -> PathBuf {
     let mut path = state.as_os_str().to_owned();
     path.push(".cwd");
     path.into()
+}
+
+/// Whether bytes are somewhere in a text.
+pub(crate) fn contains(text: &[u8], bytes: &[u8]) -> bool {
+    text.windows(bytes.len()).any(|window| window == bytes)
 }
 
 fn is_identifier(name: &[u8]) -> bool {

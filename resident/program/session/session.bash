@@ -4,15 +4,15 @@ __herm_state=$HERM_SESSION_STATE __herm_new=$HERM_SESSION_NEW __herm_kind=$HERM_
 __herm_cwd=$HERM_SESSION_CWD __herm_began=$PWD __herm_own=" $HERM_SESSION_OWN "
 if [[ ${HERM_SESSION_BASH_ENV+x} ]]; then BASH_ENV=$HERM_SESSION_BASH_ENV; else unset -v BASH_ENV; fi
 unset -v HERM_SESSION_STATE HERM_SESSION_NEW HERM_SESSION_KIND HERM_SESSION_CWD HERM_SESSION_OWN HERM_SESSION_BASH_ENV
-declare -A __herm_before=() __herm_kept=()
+declare -A __herm_before=() __herm_kept=() __herm_stays=()
 for __herm_name in $(compgen -e); do __herm_before[$__herm_name]=${!__herm_name}; done
 
-# What is this command's own wins, and the session keeps its own for the next.
+# What is this command's own wins, and the session keeps its own for the next: a value, or that there is none.
 __herm_set() {
     __herm_kept[$1]=$2
     [[ $__herm_own == *" $1 "* ]] || builtin export "$1=$2"
 }
-__herm_unset() { [[ $__herm_own == *" $1 "* ]] || builtin unset -v "$1"; }
+__herm_unset() { if [[ $__herm_own == *" $1 "* ]]; then __herm_stays[$1]=; else builtin unset -v "$1"; fi; }
 
 # Writes what differs from what the command started with: so neither secrets nor the sandbox's own variables are kept. It
 # starts no process, for which there may be no room. What cannot be written as a whole gets no last line.
@@ -24,7 +24,7 @@ __herm_save() {
     # A limit on the size of files is an error of writing then, and no end of the command.
     builtin trap '' XFSZ
     if [[ $PWD != "$__herm_began" ]]; then __herm_cwd=$PWD; fi
-    builtin printf %s "$__herm_cwd" > "$__herm_new.cwd" && __herm_write
+    [[ $__herm_new ]] && builtin printf %s "$__herm_cwd" > "$__herm_new.cwd" && __herm_write
     builtin trap - XFSZ
     builtin return "$1"
 }
@@ -52,7 +52,10 @@ __herm_write() {
         done
         for __herm_name in "${!__herm_before[@]}"; do
             case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASHOPTS | SHELLOPTS) continue ;; esac
-            [[ ${!__herm_name+x} ]] || builtin printf '__herm_unset %s\n' "$__herm_name"
+            if [[ ! ${!__herm_name+x} ]] ||
+                [[ ${__herm_stays[$__herm_name]+x} && ${!__herm_name} == "${__herm_before[$__herm_name]}" ]]; then
+                builtin printf '__herm_unset %s\n' "$__herm_name"
+            fi
         done
         if [[ $__herm_kind == shell ]]; then
             for __herm_value in "${__herm_functions[@]}"; do
@@ -80,21 +83,26 @@ __herm_variable() {
     builtin printf '__herm_set %s %q\n' "$1" "$__herm_value" || __herm_whole=
 }
 
-# The text's own trap on EXIT runs behind the saving, with the status that it would have seen.
-__herm_first=$'{ __herm_save $?; } 2>/dev/null\n'
+# The text's own trap on EXIT runs behind the saving, with the status that it would have seen; errexit does not see it.
+__herm_first=$'{ __herm_save $? && :; } 2>/dev/null\n'
 trap() {
-    if [[ $# == 0 || $1 == -p ]]; then
+    { builtin local - && builtin set +ax; } 2>/dev/null
+    builtin local __herm_status=0
+    if [[ $# == 0 || $1 == -p || $*/$# == --/1 ]]; then
         builtin local __herm_shown
-        __herm_shown=$(\builtin trap "$@")
+        __herm_shown=$(\builtin trap "$@") || __herm_status=$?
+        __herm_shown+=$'\n'
+        [[ ${__herm_action+x} ]] || __herm_shown=${__herm_shown/"trap -- '$__herm_first' EXIT"$'\n'/}
         __herm_shown=${__herm_shown//"$__herm_first"/}
-        [[ -z $__herm_shown ]] || builtin printf '%s\n' "$__herm_shown"
-        builtin return 0
+        [[ $__herm_shown == $'\n' ]] || builtin printf %s "$__herm_shown"
+        builtin return "$__herm_status"
     fi
-    builtin trap "$@"
-    builtin local __herm_status=$? __herm_words
+    builtin trap "$@" || __herm_status=$?
+    builtin local __herm_words
     builtin eval "__herm_words=($(\builtin trap -p EXIT))"
     if [[ ${__herm_words[2]-} != "$__herm_first"* ]]; then
-        builtin trap -- "$__herm_first${__herm_words[2]-}" EXIT
+        if [[ ${__herm_words[2]+x} ]]; then __herm_action=${__herm_words[2]}; else builtin unset -v __herm_action; fi
+        builtin trap -- "$__herm_first${__herm_action-}" EXIT
     fi
     builtin return "$__herm_status"
 }

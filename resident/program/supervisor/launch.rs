@@ -18,7 +18,7 @@ use super::{
     report::Failure,
 };
 use crate::{
-    session::Carried,
+    session::{Carried, contains},
     system::{errno, set_umask, spawn},
     wire::{Command, SetupFailure, Start},
 };
@@ -202,34 +202,47 @@ fn invocation(
         }
         Command::Shell { shell, text } => {
             let (program, name) = find_shell(OsStr::from_bytes(shell), ground)?;
-            let (mut argument, text) = text_argument(text, job, ground)?;
+            let (mut argument, file) = text_argument(text, job, ground)?;
             if let Some(session) = session {
-                argument = carry(session, environment, &name, argument);
+                argument = carry((session, text), environment, &name, argument);
             }
             // Text may begin with `-` or `+`.
             let arguments = vec![name, "-c".into(), "--".into(), argument];
             Ok(Invocation {
                 program,
                 arguments,
-                text,
+                text: file,
             })
         }
     }
 }
 
 /// Has the shell bring a session's state back before it comes to the text. Bash reads a script by itself; another shell is
-/// told to, on the first line of the text, so that the numbers of lines stay true.
-fn carry(session: &Carried, environment: &mut Environment, shell: &OsStr, text: OsString) -> OsString {
-    environment.extend(session.variables());
+/// told to, on the first line of the text, so that the numbers of lines stay true. A shell replaces aliases when it reads a
+/// line, so text that may call trap, for which the script has one, begins a line of its own, and the numbers of lines in
+/// what is said about it are one too high.
+fn carry(
+    (session, text): (&Carried, &[u8]),
+    environment: &mut Environment,
+    shell: &OsStr,
+    argument: OsString,
+) -> OsString {
+    let variables = session.variables();
     if Path::new(shell).file_name() == Some(OsStr::new("bash")) {
+        environment.extend(variables);
         if let Some(own) = environment.insert("BASH_ENV".into(), session.bash_script().into()) {
             environment.insert("HERM_SESSION_BASH_ENV".into(), own);
         }
-        return text;
+        return argument;
     }
+    session.expect_posix_script();
+    let of_posix = session.posix_variables(environment.keys().map(OsString::as_os_str), text);
+    environment.extend(variables);
+    environment.extend(of_posix);
     let mut all = source(session.posix_script().as_os_str());
-    all.push("; ");
-    all.push(text);
+    let begins_a_line = contains(argument.as_bytes(), b"trap");
+    all.push(if begins_a_line { "\n" } else { "; " });
+    all.push(argument);
     all
 }
 

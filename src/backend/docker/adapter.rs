@@ -13,6 +13,7 @@ use herm_protocol::{
     initialize::{InitializeParams, Initialized, Preflight, Problem},
     job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::Ledger,
+    policy::{ClassifyParams, HostAccess},
     sandbox::{CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef},
     session::SessionRef,
 };
@@ -251,6 +252,10 @@ impl Adapter for DockerBackend {
             inside::change_mode(program, path, mode)
         })
         .await
+    }
+
+    async fn classify(&self, params: ClassifyParams) -> Result<HostAccess, Error> {
+        self.reach_of(params).await
     }
 
     async fn ledger(&self) -> Result<Ledger, Error> {

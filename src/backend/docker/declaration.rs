@@ -19,6 +19,8 @@ const CAPABILITIES: &[&str] = &[
     "cwd",
     "drop_caps",
     "env",
+    "host_access",
+    "image",
     "inspect",
     "isolation",
     "ledger",

@@ -25,6 +25,7 @@ mod native;
 mod open;
 mod outside;
 mod prepare;
+mod reach;
 mod record;
 mod run;
 mod sandbox;

@@ -21,6 +21,7 @@ use super::{
     leash, names,
     names::Owner,
     prepare::Prepared,
+    reach,
     record::Record,
     sandbox::{Inhabited, Sandbox, Ties, remove_directory},
     secret::Known,
@@ -28,7 +29,8 @@ use super::{
 use crate::{
     backend::local::{Mode, adapter::blocking, check, kept, lock},
     files::file_error,
-    resident::MeetingDirectory,
+    policy::host_access::AccessLevel,
+    resident::{MEETING, MeetingDirectory},
 };
 
 /// Random characters in the name of a sandbox without a key; nobody meets or guesses it.
@@ -51,19 +53,23 @@ impl DockerBackend {
             kept::check(key)?;
         }
         let engine = self.engine().await?;
-        let name = match &params.key {
-            Some(key) => Some(self.owner().await?.container_of(key)),
-            None => None,
-        };
-        let prepared = self
-            .prepare(&engine, &params.spec, name.as_deref(), progress)
-            .await?;
-        let (sandbox, found) = match &params.key {
-            Some(key) => self.open_kept(&engine, &prepared, key, params.spec).await?,
+        let (sandbox, found, prepared) = match &params.key {
+            Some(key) => self.open_kept(&engine, key, params.spec, progress).await?,
             None => {
+                let prepared = self.prepare(&engine, &params.spec, None, progress).await?;
                 let sandbox = self.open_new(&engine, &prepared, params.spec).await?;
                 let state = OpenState::Created;
-                (sandbox, Found { state, notice: None })
+                (sandbox, Found { state, notice: None }, prepared)
+            }
+        };
+        let reached = match self.reached(&engine, &sandbox).await {
+            Ok(reached) => reached,
+            Err(error) => {
+                if sandbox.key.is_none() {
+                    engine.remove(&sandbox.id).await?;
+                    sandbox.forget().await?;
+                }
+                return Err(error);
             }
         };
         let of_mode = (self.0.mode == Mode::Native).then(|| {
@@ -83,10 +89,27 @@ impl DockerBackend {
                 .flatten()
                 .chain(found.notice)
                 .chain(prepared.notices)
+                .chain(reached)
                 .collect(),
         };
         self.take_in(&engine, sandbox).await?;
         Ok(opened)
+    }
+
+    /// What of this machine commands reach, a line each.
+    async fn reached(&self, engine: &Engine, sandbox: &Sandbox) -> Result<Vec<String>, Error> {
+        let container = engine.container(&sandbox.id).await?;
+        let container = container.ok_or_else(|| Error::sandbox_not_found(&sandbox.id))?;
+        let meeting = sandbox.directory.join(MEETING);
+        let own = reach::identity_of(&meeting).await.into_iter().collect();
+        let reach = engine.reach(&container, own).await?;
+        let told = reach
+            .reasons
+            .iter()
+            .filter(|reason| reason.level > AccessLevel::None);
+        Ok(told
+            .map(|reason| format!("commands reach this machine by {}: {}", reason.what, reason.why))
+            .collect())
     }
 
     /// Takes a sandbox among those that are open.
@@ -234,16 +257,29 @@ impl DockerBackend {
     async fn open_kept(
         &self,
         engine: &Engine,
-        prepared: &Prepared,
         key: &str,
         spec: SandboxSpec,
-    ) -> Result<(Sandbox, Found), Error> {
+        progress: Option<&Progress>,
+    ) -> Result<(Sandbox, Found, Prepared), Error> {
         let owner = self.owner().await?;
         let base = owner.base.clone();
         let shown = base.to_string_lossy().into_owned();
-        blocking(&shown, move || kept::private_directory(&base)).await?;
-        let _lock = lock::lock(&owner.base, key).await?;
         let directory = kept::directory_of(&owner.base, key);
+        let name = owner.container_of(key);
+        // An image may take its time to come, for which nobody else is to wait.
+        let before = blocking(&shown, {
+            let (directory, key) = (directory.clone(), key.to_owned());
+            move || {
+                kept::private_directory(&base)?;
+                Record::read(&directory, &key)
+            }
+        })
+        .await?;
+        let whole = before
+            .as_ref()
+            .map_or_else(|| spec.clone(), |record| record.with(&spec));
+        let mut prepared = self.prepare(engine, &whole, Some(&name), progress).await?;
+        let _lock = lock::lock(&owner.base, key).await?;
         let (known, meeting) = blocking(&shown, {
             let (directory, key) = (directory.clone(), key.to_owned());
             move || {
@@ -255,11 +291,14 @@ impl DockerBackend {
             }
         })
         .await?;
-        let name = owner.container_of(key);
+        if let Some(record) = known.as_ref().filter(|record| before.as_ref() != Some(record)) {
+            let whole = record.with(&spec);
+            prepared = self.prepare(engine, &whole, Some(&name), progress).await?;
+        }
         let opened = self
             .find_or_make(
                 engine,
-                prepared,
+                &prepared,
                 &owner,
                 (&name, &directory, &meeting),
                 known.is_some(),
@@ -275,17 +314,24 @@ impl DockerBackend {
             }
         };
         let known = known.filter(|_| found.state != OpenState::Created);
-        let record = known.clone().unwrap_or_else(|| Record {
+        let record = Record {
             key: key.to_owned(),
-            env: spec.env.clone(),
-            cwd: spec.cwd.clone(),
-        });
+            spec: match &known {
+                // What it is made of is what was asked for last; what commands see besides is what was asked for first.
+                Some(record) => SandboxSpec {
+                    env: record.spec.env.clone(),
+                    cwd: record.spec.cwd.clone(),
+                    ..record.with(&spec)
+                },
+                None => spec.clone(),
+            },
+        };
         let sandbox = Sandbox {
             id: name,
             key: Some(key.to_owned()),
             directory: directory.clone(),
-            cwd: start_of(spec.cwd.as_ref().or(record.cwd.as_ref()), prepared),
-            env: variables(prepared, record.env.clone(), spec.env),
+            cwd: start_of(spec.cwd.as_ref().or(record.spec.cwd.as_ref()), &prepared),
+            env: variables(&prepared, record.spec.env.clone(), spec.env),
             volumes: prepared.volumes.clone(),
             shell: prepared.shell,
             closing: AtomicBool::new(false),
@@ -293,7 +339,9 @@ impl DockerBackend {
             ties: Mutex::default(),
         };
         let written = match self.check_start(&sandbox, spec.cwd.is_some()).await {
-            Ok(()) if known.is_none() => blocking(&shown, move || record.write(&directory)).await,
+            Ok(()) if known.as_ref() != Some(&record) => {
+                blocking(&shown, move || record.write(&directory)).await
+            }
             other => other,
         };
         if let Err(error) = written {
@@ -304,7 +352,7 @@ impl DockerBackend {
             }
             return Err(error);
         }
-        Ok((sandbox, found))
+        Ok((sandbox, found, prepared))
     }
 
     /// The container of a key: the one that is there, where it is what is asked for and answers, else a new one.

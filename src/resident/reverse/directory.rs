@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, open, openat, renameat,
 use tokio::net::UnixListener;
 
 /// The name of the directory that is mounted, in its private parent.
-const MEETING: &str = "dial";
+pub(crate) const MEETING: &str = "dial";
 
 /// Names that are looked at for what dead clients have left.
 const LOOKED_AT: usize = 1000;

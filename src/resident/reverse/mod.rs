@@ -19,6 +19,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval_at, timeout_at},
 };
 
+pub(crate) use directory::MEETING;
 pub use directory::MeetingDirectory;
 pub use expected::Expected;
 

@@ -13,7 +13,7 @@ use crate::{
     near_miss::hint,
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::{composed::unknown, exec::like_lines, general::new_mark, isolation},
+    steps::{composed::unknown, exec::like_lines, files::mount, general::new_mark, isolation},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -200,6 +200,9 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
     if property == "variables that look like lines of a file" {
         return like_lines::give_sandbox(scene).await;
     }
+    if property == "a directory of this machine that is not there" {
+        return mount::open_missing(scene).await;
+    }
     let mut key = None;
     let spec = SandboxSpec::default();
     let spec = match property {
@@ -248,7 +251,31 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
             cwd: Some("/".into()),
             ..spec
         },
-        other => return Err(Failure::suite(format!("{other:?} is no property of a sandbox"))),
+        "an image" => SandboxSpec {
+            image: Some("herm-test".into()),
+            ..spec
+        },
+        "a network of named hosts" => SandboxSpec {
+            network: Some(Network::Allow {
+                hosts: vec!["one.herm.invalid".into()],
+            }),
+            ..spec
+        },
+        "a processor limit" => SandboxSpec {
+            limits: ResourceLimits {
+                cpu_millis: Some(500),
+                ..ResourceLimits::default()
+            },
+            ..spec
+        },
+        "a disk limit" => SandboxSpec {
+            limits: ResourceLimits {
+                disk_bytes: Some(1 << 28),
+                ..ResourceLimits::default()
+            },
+            ..spec
+        },
+        other => isolation::spec_of(other).ok_or_else(|| unknown(other, "a property of a sandbox"))?,
     };
     let opened = scene.open_keyed(key, spec).await;
     scene.answer(opened).map(|_| ())
@@ -263,6 +290,7 @@ pub(crate) async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
         "pause the sandbox" => ("sandbox.pause", json!({"sandbox": sandbox})),
         "save the sandbox" => ("sandbox.snapshot", json!({"sandbox": sandbox})),
         "list jobs" => ("job.list", json!({"sandbox": sandbox})),
+        "tell how far a mount would reach" => ("policy.classify", json!({"mounts": ["/a:/b"]})),
         "close a session" => (
             "session.close",
             json!({"sandbox": sandbox, "session": "herm-none"}),

@@ -131,10 +131,11 @@ fn spelt(scene: &Scene, how: &str) -> Result<ByteString, Failure> {
     Ok(ByteString::from(match how {
         "with a slash at its end" => [path, b"/"].concat(),
         "with slashes at its end" => [path, b"///"].concat(),
-        "with two slashes between its parts" => path
-            .split(|byte| *byte == b'/')
-            .collect::<Vec<_>>()
-            .join(&b"//"[..]),
+        // Two at the very beginning may mean something else.
+        "with two slashes between its parts" => {
+            let parts: Vec<_> = path.split(|byte| *byte == b'/').skip(1).collect();
+            [b"/", parts.join(&b"//"[..]).as_slice()].concat()
+        }
         "with a dot at its end" => [path, b"/."].concat(),
         "with a way there and back" => {
             let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::{
     steps::{
         composed::unknown,
         general::{expect_outcome, new_mark, show},
-        isolation,
+        isolation::{self, r#priv},
     },
 };
 
@@ -41,10 +41,15 @@ pub(super) fn register(steps: &mut StepList) {
             })
         })
         .when(
-            "a command as the user {text} tells who it is",
+            "a command as the user {text} tells {words}",
             |scene, arguments| {
                 Box::pin(async move {
                     let user = arguments.text(0)?;
+                    match arguments.words(1)? {
+                        "who it is" => {}
+                        "what it may do" => return r#priv::tell_by_user(scene, user).await,
+                        other => return Err(unknown(other, "told")),
+                    }
                     scene.notes.name = Some(user.clone());
                     let params = RunParams {
                         user: Some(user),

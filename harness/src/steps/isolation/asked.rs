@@ -2,14 +2,17 @@
 
 use herm_protocol::{
     client::CallError,
-    sandbox::{Network, Opened, SandboxSpec},
+    sandbox::{Network, Opened, ResourceLimits, SandboxSpec},
 };
 use serde_json::json;
 
 use crate::{
     scene::{Sandbox, Scene},
     step::{StepList, StepResult},
-    steps::composed::unknown,
+    steps::{
+        composed::{number_in, unknown},
+        files::mount,
+    },
 };
 
 /// How the words go on that ask for a sandbox under a key to have no network.
@@ -23,19 +26,23 @@ pub(super) fn register(steps: &mut StepList) {
 
 /// Opens the sandbox of the scenario, and before it another one where the words ask for one beside it.
 async fn prepare(scene: &mut Scene, words: &str) -> StepResult {
+    if let Some(directory) = words.strip_prefix("a directory of this machine") {
+        return mount::open(scene, directory).await;
+    }
     let (words, beside) = match words.split_once(", beside one with ") {
         Some((words, beside)) => (words, Some(beside)),
         None => (words, None),
     };
     for words in beside.into_iter().chain([words]) {
         let spec = spec_of(words).ok_or_else(|| unknown(words, "asked of a sandbox"))?;
+        scene.notes.limits = spec.limits.clone();
         scene.prepare_sandbox(spec).await?;
     }
     Ok(())
 }
 
 /// What the words ask of a sandbox.
-fn spec_of(words: &str) -> Option<SandboxSpec> {
+pub(crate) fn spec_of(words: &str) -> Option<SandboxSpec> {
     let spec = SandboxSpec::default();
     match words {
         "the usual network" => Some(spec),
@@ -43,8 +50,51 @@ fn spec_of(words: &str) -> Option<SandboxSpec> {
             network: Some(Network::None),
             ..spec
         }),
-        _ => None,
+        _ => Some(SandboxSpec {
+            limits: limits_of(words)?,
+            ..spec
+        }),
     }
+}
+
+/// The limits that the words ask for; none of them is one that can be kept where they ask for nothing, or for too much.
+fn limits_of(words: &str) -> Option<ResourceLimits> {
+    const MIB: u64 = 1024 * 1024;
+    let memory = |bytes| ResourceLimits {
+        memory_bytes: Some(bytes),
+        ..ResourceLimits::default()
+    };
+    let pids = |pids| ResourceLimits {
+        pids: Some(pids),
+        ..ResourceLimits::default()
+    };
+    let cpu = |millis| ResourceLimits {
+        cpu_millis: Some(millis),
+        ..ResourceLimits::default()
+    };
+    let disk = |bytes| ResourceLimits {
+        disk_bytes: Some(bytes),
+        ..ResourceLimits::default()
+    };
+    Some(match words {
+        "no memory at all" => memory(0),
+        "more memory than can be" => memory(u64::MAX),
+        "room for no process at all" => pids(0),
+        "room for more processes than can be" => pids(u64::MAX),
+        "a quarter of a processor" => cpu(250),
+        "nothing of a processor" => cpu(0),
+        "no disk at all" => disk(0),
+        _ => match (
+            number_in::<u64>(words, "", " MiB of memory"),
+            number_in(words, "room for ", " processes"),
+            number_in::<u64>(words, "a disk of ", " MiB"),
+        ) {
+            (Some(mebibytes), ..) => memory(mebibytes * MIB),
+            (_, Some(processes), _) => pids(processes),
+            (.., Some(mebibytes)) => disk(mebibytes * MIB),
+            _ => return None,
+        },
+    })
 }
 
 /// Asks for a sandbox that reaches nothing, and two hosts. One that is made all the same is the scenario's to close.

@@ -10,7 +10,7 @@ use herm_protocol::{
     method,
 };
 
-use super::{LOOKED, halves, told};
+use super::{LOOKED, halves, tenant, told};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long it may take to look through all files of a sandbox.
-const THROUGH_ALL: Duration = Duration::from_secs(40);
+pub(super) const THROUGH_ALL: Duration = Duration::from_secs(40);
 
 /// Directories above any that commands start in.
 const UP: &str = "../../../../../../../../../../../../../../../..";
@@ -48,8 +48,14 @@ pub(super) fn register(steps: &mut StepList) {
         })
         .when("a command looks for {words}", |scene, arguments| {
             Box::pin(async move {
-                let text = match arguments.words(0)? {
-                    "it among the processes that it sees" => among_processes(scene)?,
+                let what = arguments.words(0)?;
+                if let Some(done) = tenant::look(scene, what).await {
+                    return done;
+                }
+                let text = match what {
+                    "it among the processes that it sees" => {
+                        through_command_lines(&scene.machine.process()?.word, "echo \"$a$b\"")
+                    }
                     "it by a signal to its number" => by_signal(scene)?,
                     "it on its loopback" => on_loopback(scene).await?,
                     "it among the names of its network" => among_names(scene)?,
@@ -61,7 +67,7 @@ pub(super) fn register(steps: &mut StepList) {
 }
 
 /// Runs a text that looks around, and keeps what it has told.
-async fn look(scene: &mut Scene, text: String) -> StepResult {
+pub(super) async fn look(scene: &mut Scene, text: String) -> StepResult {
     let params = scene.command(text).await?;
     scene.run_within(&params, scene.scaled(THROUGH_ALL)).await?;
     keep(scene)
@@ -91,22 +97,27 @@ fn by_file(scene: &Scene, how: &str) -> Result<String, Failure> {
             format!("for p in /proc/[0-9]*; do cat \"$p/root\"{word}; done")
         }
         "it by going up" => format!("cat {UP}{word}"),
-        "it everywhere" => format!(
-            "find / \\( -path /proc -o -path /sys \\) -prune -o -name {} -print",
-            shell::word(name.as_bytes())
-        ),
+        "it everywhere" => return Ok(everywhere(&name)),
         other => return Err(unknown(other, "a way to look for a file")),
     };
     Ok(format!("{{ {look}; }} 2>/dev/null; echo looked"))
 }
 
-/// Shell text that looks for the word of the process in every command line.
-fn among_processes(scene: &Scene) -> Result<String, Failure> {
-    let halves = halves(&scene.machine.process()?.word);
-    Ok(format!(
-        "{halves}for p in /proc/[0-9]*; do\ncase \"$(tr '\\0' ' ' < \"$p/cmdline\")\" in *\"$a$b\"*) echo \"$a$b\";; esac\n\
+/// Shell text that looks for a name among all files.
+pub(super) fn everywhere(name: &str) -> String {
+    format!(
+        "find / \\( -path /proc -o -path /sys \\) -prune -o -name {} -print 2>/dev/null; echo looked",
+        shell::word(name.as_bytes())
+    )
+}
+
+/// Shell text that looks for a word in every command line, and does something about the process `$p` that has it.
+pub(super) fn through_command_lines(word: &str, action: &str) -> String {
+    let halves = halves(word);
+    format!(
+        "{halves}for p in /proc/[0-9]*; do\ncase \"$(tr '\\0' ' ' < \"$p/cmdline\")\" in *\"$a$b\"*) {action};; esac\n\
          done 2>/dev/null; echo looked"
-    ))
+    )
 }
 
 /// Shell text that sends the number of the process a signal that harms nobody who has that number in the sandbox.
@@ -251,7 +262,8 @@ pub(super) async fn unseen(scene: &mut Scene) -> StepResult {
         return Err(Failure::failed(expected, "its listener was called"));
     }
     if seen.contains(word) {
-        return Err(Failure::failed(expected, "a name in its network"));
+        let expected = format!("{word} not to be seen in the sandbox");
+        return Err(Failure::failed(expected, show(seen.as_bytes())));
     }
     Ok(())
 }

@@ -41,6 +41,9 @@ const SECRET: usize = 16;
 /// The longest first line.
 const LONGEST_LINE: usize = 16 * 1024;
 
+/// Bytes of standard output that may come before the first line of standard error.
+const EARLY: usize = 8 * 1024 * 1024;
+
 /// How often an exec is looked at whose output goes on.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -113,7 +116,7 @@ pub(super) async fn run<T>(
         (sandbox.shell, text_file.as_deref()),
         &cwd,
         &variables,
-    )?;
+    );
     let exec = Exec {
         engine,
         sandbox,
@@ -262,7 +265,7 @@ impl Exec<'_> {
         output: &impl Output,
         begun: &Begun,
     ) -> Pumped {
-        let mut line = Vec::new();
+        let (mut line, mut early) = (Vec::new(), Vec::new());
         loop {
             let (stream, message) = match pieces.next().await {
                 Some(Ok(LogOutput::StdOut { message } | LogOutput::Console { message })) => {
@@ -272,8 +275,13 @@ impl Exec<'_> {
                 Some(Ok(LogOutput::StdIn { .. })) => continue,
                 Some(Err(_)) | None => break,
             };
-            if stream == Stream::Stdout || begun.pid().is_some() {
+            if begun.pid().is_some() {
                 output.write(stream, &message).await;
+                continue;
+            }
+            // An engine may bring it before the first line, without which nothing can be ended: nobody is waited for yet.
+            if stream == Stream::Stdout && early.len() < EARLY {
+                early.extend_from_slice(&message);
                 continue;
             }
             line.extend_from_slice(&message);
@@ -287,6 +295,9 @@ impl Exec<'_> {
                 Some(Told::Runs(pid)) => {
                     begun.with(pid);
                     output.started().await;
+                    if !early.is_empty() {
+                        output.write(Stream::Stdout, &std::mem::take(&mut early)).await;
+                    }
                     if line.len() > length + 1 {
                         output.write(Stream::Stderr, &line[length + 1..]).await;
                     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::sandbox::Shell;
 use herm_protocol::{
-    ByteString, Error,
+    ByteString,
     exec::{Command, SetupFailure},
     sandbox::Variable,
 };
@@ -40,16 +40,13 @@ pub(super) enum Told {
 }
 
 /// How a command is asked for. A shell text is the argument of `shell`; where it is too long for that, it is in `text_file`.
-///
-/// # Errors
-/// A variable that no shell can pass on.
 pub(super) fn words(
     secret: &str,
     command: &Command,
     (shell, text_file): (Shell, Option<&str>),
     cwd: &ByteString,
     variables: &[Variable],
-) -> Result<Words, Error> {
+) -> Words {
     let mut argv = vec![
         "/bin/sh".to_owned(),
         "-c".into(),
@@ -58,23 +55,22 @@ pub(super) fn words(
         secret.into(),
     ];
     argv.push(word(cwd.as_bytes()));
-    let (mut env, mut exported) = (Vec::new(), Vec::new());
+    let (mut env, mut exported, mut odd) = (Vec::new(), Vec::new(), Vec::new());
     for Variable { name, value } in variables {
         let whole = [name.as_bytes(), b"=", value.as_bytes()].concat();
+        if !is_identifier(name.as_bytes()) {
+            odd.push(whole);
+            continue;
+        }
         match String::from_utf8(whole) {
             Ok(text) => env.push(text),
-            Err(bytes) if is_identifier(name.as_bytes()) => exported.push(word(bytes.as_bytes())),
-            Err(_) => {
-                let problem = format!(
-                    "is no text, and {name:?} no name that a shell can pass on; native mode has no other way"
-                );
-                return Err(Error::invalid_argument("env", problem));
-            }
+            Err(bytes) => exported.push(word(bytes.as_bytes())),
         }
     }
     argv.push(exported.len().to_string());
     argv.extend(exported);
-    let words: Vec<Vec<u8>> = match command {
+    argv.push(odd.len().to_string());
+    let of_command: Vec<Vec<u8>> = match command {
         Command::Argv(words) => words.iter().map(|word| word.as_bytes().to_vec()).collect(),
         Command::Shell(text) => {
             let text = match text_file {
@@ -90,6 +86,7 @@ pub(super) fn words(
             ]
         }
     };
+    let words: Vec<Vec<u8>> = odd.into_iter().chain(of_command).collect();
     let plain: Result<Vec<String>, _> = words.iter().cloned().map(String::from_utf8).collect();
     match plain {
         Ok(plain) => {
@@ -101,7 +98,7 @@ pub(super) fn words(
             argv.extend(words.iter().map(|bytes| word(bytes)));
         }
     }
-    Ok(Words { argv, env })
+    Words { argv, env }
 }
 
 /// Whether a text has to go by a file.
@@ -176,6 +173,11 @@ pub(super) fn told(line: &[u8], secret: &str, command: &Command) -> Option<Told>
             SetupFailure::ProgramDenied,
             format!("program {program} cannot be run: {about}"),
         ),
+        "no_env" => Told::Refused(
+            SetupFailure::Other,
+            "a variable has a name that no shell holds, and there is no env in the image to pass it on"
+                .into(),
+        ),
         other => Told::Refused(SetupFailure::Other, other.to_owned()),
     })
 }
@@ -192,7 +194,7 @@ mod tests {
     };
 
     fn run(command: &Command, cwd: &str, variables: &[Variable]) -> (Option<i32>, Vec<u8>, Vec<u8>) {
-        let words = words("s3cret", command, (SH, None), &cwd.into(), variables).unwrap();
+        let words = words("s3cret", command, (SH, None), &cwd.into(), variables);
         let env = words.env.iter().map(|variable| variable.split_once('=').unwrap());
         let output = Process::new(&words.argv[0])
             .args(&words.argv[1..])
@@ -270,10 +272,11 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_shell_passes_on_is_refused_only_where_it_has_to_pass_one() {
-        let odd = [Variable::new("a-b", "c")];
-        assert!(words("s", &argv(&[b"true"]), (SH, None), &"/".into(), &odd).is_ok());
-        let odd = [Variable::new("a-b", b"\xff".to_vec())];
-        assert!(words("s", &argv(&[b"true"]), (SH, None), &"/".into(), &odd).is_err());
+    fn a_name_that_no_shell_holds_reaches_a_program_all_the_same() {
+        let odd = [Variable::new("a-b", "c d"), Variable::new("P", "q")];
+        let (code, stdout, stderr) = run(&argv(&[b"env"]), "/", &odd);
+        assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&stderr));
+        let told = String::from_utf8(stdout).unwrap();
+        assert!(told.contains("a-b=c d\n") && told.contains("P=q\n"), "{told}");
     }
 }

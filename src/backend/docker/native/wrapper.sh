@@ -1,7 +1,8 @@
 # Becomes the command, where nothing but a POSIX shell is there. What comes before it is told on standard error, in one
 # line that begins with a word which nobody else knows: the number of this process, or why there is no command.
 #
-# Words: the secret word, the directory, how many variables follow, these, how many words follow that have to be read, these.
+# Words: the secret word, the directory, how many variables follow, these, how many of the words are variables that no shell
+# holds and env(1) has to pass on, how many words follow that have to be read, these.
 # A word that has to be read begins with "=" and is as it stands, or with "%" and is as printf(1) reads it. Where no word of
 # the command has to be read, their number is "all", and they follow as they are.
 __word=$1 __count=0
@@ -17,7 +18,7 @@ __read "$2"; __cwd=$__value; __variables=$3; shift 3
 while [ "$__count" -lt "$__variables" ]; do
     __read "$1"; export "${__value%%=*}=${__value#*=}"; shift; __count=$((__count + 1))
 done
-__left=$1; shift
+__odd=$1 __left=$2; shift 2
 if [ "$__left" != all ]; then
     while [ "$__left" -gt 0 ]; do
         __read "$1"; shift; set -- "$@" "$__value"; __left=$((__left - 1))
@@ -36,15 +37,21 @@ __look() {
     return 1
 }
 __found='' __denied=''
-case $1 in
-    */*) __look "$1" || : ;;
+eval "__program=\${$((__odd + 1))}"
+case $__program in
+    */*) __look "$__program" || : ;;
     *)
         IFS=:
-        for __directory in $PATH; do __look "${__directory:-.}/$1" && break; done
+        for __directory in $PATH; do __look "${__directory:-.}/$__program" && break; done
         unset IFS ;;
 esac
 if [ -z "$__found" ]; then
     if [ -n "$__denied" ]; then __refuse program_denied "$__denied"; else __refuse program_not_found; fi
+fi
+if [ "$__odd" -gt 0 ]; then
+    command -v env >/dev/null || __refuse no_env
+    __tell yes $$
+    exec env "$@"
 fi
 __tell yes $$
 shift

@@ -22,7 +22,10 @@ use tokio::time::Instant;
 use crate::{
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::{isolation::host, lifecycle::leave_beat},
+    steps::{
+        isolation::{host, r#priv},
+        lifecycle::leave_beat,
+    },
 };
 
 /// What the job of a scenario prints.
@@ -54,6 +57,7 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move {
                 match arguments.words(0)? {
                     "lists its variables" => list_variables(scene).await,
+                    "tells what it may do" => r#priv::tell_by_job(scene).await,
                     what if let Some(how) = what.strip_prefix("looks for ") => {
                         host::look_by_job(scene, how).await
                     }

@@ -262,7 +262,8 @@ class Backend(Adapter):
             with open(descriptor, "rb") as file:
                 status = os.fstat(descriptor)
                 refuse_special(path, status)
-                file.seek(params.offset)
+                if not reaches(file, params.offset, status.st_size):
+                    return FileContent(b"", status.st_size)
                 wanted = longest + 1 if params.length is None else min(params.length, longest + 1)
                 data = file.read(wanted)
         except OSError as error:
@@ -574,6 +575,17 @@ def refuse_special(path: bytes, status: os.stat_result) -> None:
         shown = os.fsdecode(path)
         message = f"{shown} is neither a file nor a directory but a device, socket or pipe"
         raise AdapterError("invalid_argument", shown, message, "name a regular file")
+
+
+def reaches(file: IO[bytes], offset: int, size: int) -> bool:
+    """Goes to an offset of a file; false when no file of this system reaches so far, and this one ends before."""
+    try:
+        file.seek(offset)
+    except OSError as error:
+        if error.errno != errno.EINVAL or offset < size:
+            raise
+        return False
+    return True
 
 
 def write_whole(path: bytes, data: bytes) -> None:

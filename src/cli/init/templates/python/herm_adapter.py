@@ -769,6 +769,17 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class MountAccess:
+    """How far one mount reaches into the host, and why."""
+
+    mount: str
+    """As it was asked for."""
+    level: str
+    """`none`, `read`, `write`, or `control` where the host does what a command wants."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class LedgerItem:
     """One thing that the backend has made and that still exists."""
 
@@ -1036,6 +1047,10 @@ class Adapter:
     def clear_condition(self, params: ConditionParams) -> None:
         """Undoes a condition; one that does not hold is no error."""
         raise Unsupported("condition.clear")
+
+    def classify(self, mounts: Sequence[str]) -> Sequence[MountAccess]:
+        """How far each of these mounts would reach, in their order; nothing is mounted. Needs `host_access`."""
+        raise Unsupported("policy.classify")
 
     def ledger(self) -> Sequence[LedgerItem]:
         """Everything that the backend has made and that still exists. Needs `ledger`."""
@@ -1671,6 +1686,7 @@ _METHOD_NEEDS = {
     "sandbox.inspect": "inspect",
     "preflight": "preflight",
     "ledger.snapshot": "ledger",
+    "policy.classify": "host_access",
     "exec.stdin": "stdin_stream",
     "exec.cancel": "cancel",
     "exec.signal": "signal",
@@ -1722,6 +1738,13 @@ def _variable(variable: Variable) -> Json:
 
 def _condition(condition: Condition) -> Json:
     return _with({"name": condition.name, "does": condition.does}, names=condition.names)
+
+
+def _host_access(mounts: Sequence[MountAccess]) -> Json:
+    levels = ["none", "read", "write", "control"]
+    furthest = max((levels.index(access.level) for access in mounts), default=0)
+    listed = [{"mount": access.mount, "level": access.level, "reason": access.reason} for access in mounts]
+    return {"level": levels[furthest], "mounts": listed}
 
 
 def _condition_params(fields: _Fields) -> ConditionParams:
@@ -2040,6 +2063,10 @@ class _Server:
             return adapter.inspect(params.text("sandbox")).to_json()
         if method == "preflight":
             return {"problems": [{"what": item.what, "fix": item.fix} for item in adapter.preflight()]}
+        if method == "policy.classify":
+            params.need("mounts")
+            mounts = [_text(mount, name) for name, mount in params.items("mounts")]
+            return _host_access(adapter.classify(mounts))
         if method == "ledger.snapshot":
             return {"items": [{"kind": item.kind, "id": item.id} for item in adapter.ledger()]}
         if method.startswith("file."):

@@ -1,0 +1,156 @@
+//! How far commands reach into this machine: by mounts that somebody asks about, and by what a container really has.
+
+use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, path::Path};
+
+use bollard::models::{ContainerInspectResponse, MountPoint, Volume};
+use herm_protocol::{
+    Error,
+    policy::{ClassifyParams, HostAccess},
+};
+
+use super::{
+    DockerBackend,
+    address::Kind,
+    engine::{ANSWER, Engine},
+};
+use crate::{
+    config::Secret,
+    policy::{
+        host_access::{
+            EffectiveMount, Existing, Exposure, FileIdentity, HostAccess as Effective, KnownHost, MountKind,
+            classify, classify_texts,
+        },
+        mount::{Asked, Here, Source, parse_mount},
+    },
+};
+
+impl DockerBackend {
+    /// How far a container with these mounts would reach. Nothing is made.
+    ///
+    /// # Errors
+    /// One of them is no mount, or the engine does not answer about a volume that is named.
+    pub(super) async fn reach_of(&self, params: ClassifyParams) -> Result<HostAccess, Error> {
+        let here = Here::of(&self.0.config.here);
+        let engine = self.engine().await?;
+        let mut volumes = BTreeMap::new();
+        for text in &params.mounts {
+            // What is wrong with one is told with its place below.
+            if let Ok(Asked::Mount(mount)) = parse_mount(text, &here)
+                && let Source::Volume { name: Some(name), .. } = mount.source
+                && let Some(volume) = engine.volume(&name).await?
+            {
+                volumes.insert(name, existing(volume));
+            }
+        }
+        classify_texts(&params.mounts, &here, &engine.known_host(Vec::new()), |name| {
+            volumes.get(name).cloned()
+        })
+    }
+}
+
+impl Engine {
+    /// How far commands of a container reach, decided from what the engine has really given it. `own` is what the executor
+    /// itself has mounted.
+    ///
+    /// # Errors
+    /// The engine does not answer about a volume.
+    pub(super) async fn reach(
+        &self,
+        container: &ContainerInspectResponse,
+        own: Vec<FileIdentity>,
+    ) -> Result<Effective, Error> {
+        let mut mounts = Vec::new();
+        for point in container.mounts.iter().flatten() {
+            mounts.push(self.effective(point).await?);
+        }
+        Ok(classify(&mounts, &exposure(container), &self.known_host(own)))
+    }
+
+    async fn effective(&self, point: &MountPoint) -> Result<EffectiveMount, Error> {
+        let kind = match point.typ.as_deref() {
+            Some("bind") => {
+                let source = point.source.clone().unwrap_or_default();
+                let identity = identity_of(Path::new(&source)).await;
+                MountKind::Bind { source, identity }
+            }
+            Some("volume") => {
+                let name = point.name.clone().unwrap_or_default();
+                let there = self.volume(&name).await?.map(existing);
+                MountKind::Volume {
+                    name,
+                    driver: point.driver.clone().unwrap_or_default(),
+                    options: there.and_then(|there| there.options),
+                }
+            }
+            Some("tmpfs") => MountKind::Tmpfs,
+            Some("npipe") => MountKind::NamedPipe(point.source.clone().unwrap_or_default()),
+            other => MountKind::Other(other.unwrap_or_default().to_owned()),
+        };
+        Ok(EffectiveMount {
+            kind,
+            target: point.destination.clone().unwrap_or_default(),
+            read_only: point.rw == Some(false),
+        })
+    }
+
+    /// A volume by its name, if it is there.
+    async fn volume(&self, name: &str) -> Result<Option<Volume>, Error> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let doing = format!("look at the volume {name}");
+        self.find(&doing, ANSWER, self.docker.inspect_volume(name)).await
+    }
+
+    fn known_host(&self, own: Vec<FileIdentity>) -> KnownHost {
+        let socket = match &self.address.kind {
+            Kind::Socket(path) => path.to_str().map(str::to_owned),
+            Kind::Http(_) | Kind::Tls(..) => None,
+        };
+        KnownHost {
+            engine_sockets: socket.into_iter().collect(),
+            own,
+        }
+    }
+}
+
+/// What lies at a path of this machine, links followed.
+pub(super) async fn identity_of(path: &Path) -> Option<FileIdentity> {
+    let there = tokio::fs::metadata(path).await.ok()?;
+    Some(FileIdentity {
+        device: there.dev(),
+        inode: there.ino(),
+    })
+}
+
+fn existing(volume: Volume) -> Existing {
+    Existing {
+        driver: volume.driver,
+        options: Some(
+            volume
+                .options
+                .into_iter()
+                .map(|(name, value)| (name, Secret::new(value)))
+                .collect(),
+        ),
+    }
+}
+
+fn exposure(container: &ContainerInspectResponse) -> Exposure {
+    let host = container.host_config.clone().unwrap_or_default();
+    let paths = host
+        .devices
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|device| device.path_on_host);
+    Exposure {
+        privileged: host.privileged.unwrap_or(false),
+        devices: paths
+            .chain(host.device_cgroup_rules.unwrap_or_default())
+            .collect(),
+        pid_mode: host.pid_mode.unwrap_or_default(),
+        ipc_mode: host.ipc_mode.unwrap_or_default(),
+        network_mode: host.network_mode.unwrap_or_default(),
+        cap_add: host.cap_add.unwrap_or_default(),
+    }
+}
