@@ -11,7 +11,7 @@ use super::{
     },
     files::{file, relative, tree},
     general,
-    isolation::{self, host, r#priv, tenant},
+    isolation::{self, host, r#priv, secret, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -109,6 +109,9 @@ async fn backend_does(scene: &mut Scene, what: &str) -> StepResult {
     }
     if let Some(favour) = what.strip_prefix("is asked to ") {
         return cap::ask_to(scene, favour).await;
+    }
+    if let Some(what) = what.strip_prefix("tells ") {
+        return secret::ask(scene, what).await;
     }
     if let Some(how) = what.strip_prefix("reads it ") {
         return host::read_by_backend(scene, how).await;

@@ -397,6 +397,7 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
     let any_of: &[ErrorKind] = match how {
         "as unsupported or as an invalid argument" => &[ErrorKind::Unsupported, ErrorKind::InvalidArgument],
         "because a file is there" => &[ErrorKind::AlreadyExists, ErrorKind::NotADirectory],
+        "because the directory is not there" => &[ErrorKind::NotFound, ErrorKind::InvalidArgument],
         "because something is there" => &[ErrorKind::AlreadyExists, ErrorKind::IsADirectory],
         _ => &[],
     };

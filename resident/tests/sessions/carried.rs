@@ -136,19 +136,30 @@ fn a_variable_of_one_command_that_it_takes_away_is_the_session_s_as_before() {
 #[test]
 fn a_sandbox_may_have_thousands_of_variables() {
     in_each_shell(|place| {
-        let many = |mut start: Start| {
-            for number in 0..3000 {
-                let name = format!("PROBE_NUMBER_{number}");
-                start.env.push((name.into_bytes(), b"its value".to_vec()));
-            }
-            start
-        };
-        let first =
-            many(place.start("unset PROBE_NUMBER_0 PROBE_NUMBER_2999; export PROBE_NUMBER_1=another"));
-        place.client.run(first).assert_exited(0);
-        let look = "echo ${PROBE_NUMBER_0-gone} $PROBE_NUMBER_1 $PROBE_NUMBER_2 ${PROBE_NUMBER_2999-gone}";
-        let second = many(place.start(look));
-        assert_eq!(place.client.run(second).out(), "gone another its value gone\n");
+        // The names of so many do not fit a string of an environment: what is beyond comes back at worst.
+        let beyond = (!place.shell.is_bash()).then_some(9000);
+        for many in [3000].into_iter().chain(beyond) {
+            let with_all = |mut start: Start| {
+                for number in 0..many {
+                    let name = format!("PROBE_NUMBER_{number:04}");
+                    start.env.push((name.into_bytes(), b"its value".to_vec()));
+                }
+                start
+            };
+            let text = "unset PROBE_NUMBER_0000 PROBE_NUMBER_2999; export PROBE_NUMBER_0001=another";
+            let first = with_all(place.start(text));
+            place.client.run(first).assert_exited(0);
+            let look = "echo ${PROBE_NUMBER_0000-gone} $PROBE_NUMBER_0001 $PROBE_NUMBER_0002 \
+                        ${PROBE_NUMBER_2999-gone}";
+            let second = with_all(place.start(look));
+            let seen = place.client.run(second);
+            assert_eq!(
+                (seen.out().as_str(), seen.err().as_str()),
+                ("gone another its value gone\n", "")
+            );
+            assert_eq!(seen.ending.notices, Vec::<String>::new());
+            place.end();
+        }
     });
 }
 

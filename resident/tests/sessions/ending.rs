@@ -93,6 +93,25 @@ fn however_a_shell_comes_to_its_end_it_leaves_its_state() {
 }
 
 #[test]
+fn a_text_that_cannot_be_parsed_loses_nothing() {
+    in_each_shell(|place| {
+        place.run("export A=1; cd /usr").assert_exited(0);
+        for text in [
+            "if then",
+            "echo 'never closed",
+            "; true",
+            "echo one\nif then",
+            "trap true EXIT; if then",
+        ] {
+            let ran = place.run(text);
+            ran.assert_exited(2);
+            assert_eq!(ran.ending.notices, Vec::<String>::new(), "{text}");
+            assert_eq!(place.run("echo $A $PWD").out(), "1 /usr\n");
+        }
+    });
+}
+
+#[test]
 fn a_trap_that_a_file_sets_is_seen_too() {
     in_each_shell(|place| {
         let file = place.resident.scratch().join("settings");

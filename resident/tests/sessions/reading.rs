@@ -47,6 +47,8 @@ const TEXTS: &[&str] = &[
     "trap 'echo x' EXIT INT; trap - EXIT; trap; trap - INT; trap",
     "trap -- 'echo x' EXIT; trap --; trap EXIT; trap",
     "trap 'echo x' exit; trap; trap EXIT; trap",
+    "trap 'echo 0.5' EXIT; trap 'echo 1.-x' INT; trap; trap -- '-x' INT; trap; trap 0 2; trap",
+    "trap 'echo x' INT; trap 2 EXIT; trap 15; trap '' 15; trap; trap 'echo y' 00; trap",
     "trap 'echo sub' EXIT & wait; (trap 'echo sub' EXIT; exit 3); echo $?; trap",
     "saved=$(trap 'echo sub' EXIT); echo \"$saved\"; trap 'echo main' EXIT; (trap - EXIT); (exit 3)",
     "trap 'echo int' INT; trap 'echo end' EXIT; saved=$(trap); trap - INT EXIT; eval \"$saved\"; trap",

@@ -13,7 +13,7 @@ use crate::{
     near_miss::hint,
     scene::{Failure, Scene},
     step::{StepList, StepResult},
-    steps::{composed::unknown, exec::like_lines, general::new_mark, isolation},
+    steps::{composed::unknown, exec::like_lines, files::mount, general::new_mark, isolation},
 };
 
 pub(super) fn register(steps: &mut StepList) {
@@ -199,6 +199,9 @@ pub(crate) async fn run_with(scene: &mut Scene, option: &str) -> StepResult {
 async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
     if property == "variables that look like lines of a file" {
         return like_lines::give_sandbox(scene).await;
+    }
+    if property == "a directory of this machine that is not there" {
+        return mount::open_missing(scene).await;
     }
     let mut key = None;
     let spec = SandboxSpec::default();

@@ -3,6 +3,7 @@
 mod change;
 pub(super) mod file;
 pub(super) mod large;
+pub(super) mod mount;
 mod place;
 pub(super) mod relative;
 pub(super) mod tree;

@@ -9,7 +9,10 @@ use serde_json::json;
 use crate::{
     scene::{Sandbox, Scene},
     step::{StepList, StepResult},
-    steps::composed::{number_in, unknown},
+    steps::{
+        composed::{number_in, unknown},
+        files::mount,
+    },
 };
 
 /// How the words go on that ask for a sandbox under a key to have no network.
@@ -23,6 +26,9 @@ pub(super) fn register(steps: &mut StepList) {
 
 /// Opens the sandbox of the scenario, and before it another one where the words ask for one beside it.
 async fn prepare(scene: &mut Scene, words: &str) -> StepResult {
+    if let Some(directory) = words.strip_prefix("a directory of this machine") {
+        return mount::open(scene, directory).await;
+    }
     let (words, beside) = match words.split_once(", beside one with ") {
         Some((words, beside)) => (words, Some(beside)),
         None => (words, None),

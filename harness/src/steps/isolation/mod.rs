@@ -7,10 +7,14 @@ pub(super) mod host;
 mod limit;
 mod outside;
 pub(super) mod r#priv;
+pub(super) mod secret;
 pub(super) mod tenant;
 mod way;
 
-use super::composed::{number_in, unknown};
+use super::{
+    composed::{number_in, unknown},
+    files::mount,
+};
 use crate::{
     scene::{Failure, Scene},
     step::{StepList, StepResult},
@@ -22,6 +26,7 @@ pub(super) use limit::{fill, run_without_room};
 pub(super) fn register(steps: &mut StepList) {
     asked::register(steps);
     host::register(steps);
+    secret::register(steps);
     steps.when("a command tries to {words}", |scene, arguments| {
         Box::pin(async move {
             match arguments.words(0)? {
@@ -43,6 +48,7 @@ pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
         "what it may do" => return r#priv::tell(scene).await,
         "the name of its machine" => host::NAME,
         "what its kernel has logged" => host::LOG,
+        "the variables of every process that it sees" => secret::OF_ALL,
         other => limit::told(other).ok_or_else(|| unknown(other, "told"))?,
     };
     let params = scene.command(text).await?;
@@ -63,6 +69,9 @@ pub(super) async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
         "more memory than its sandbox has" => limit::exhaust_memory(scene).await,
         "more processes than its sandbox has room for" => limit::exhaust_processes(scene).await,
         "more of the disk than its sandbox has" => limit::exhaust_disk(scene).await,
+        "what is in that directory, and adds to it" => mount::read_and_add(scene).await,
+        "every means to change that directory" => mount::change(scene).await,
+        "every way to look beyond that directory" => mount::look_beyond(scene).await,
         "most of that in each of them" => limit::use_both(scene).await,
         other => Err(unknown(other, "used by a command")),
     }
@@ -87,9 +96,13 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "behind a filter of what it asks of the kernel" => r#priv::filtered(scene),
         "told none but the loopback" => airgap::only_loopback(scene),
         "without a network wherever a command runs" => airgap::none_wherever(scene).await,
+        "the same on both sides, byte for byte" => mount::same_on_both_sides(scene).await,
+        "as it was, and every attempt has failed" => mount::unchanged(scene).await,
+        "still not there on this machine" => mount::still_missing(scene).await,
+        "told nothing of what lies beside it" => mount::nothing_beside(scene),
         "told truly whether it has run" => limit::told_whether_it_ran(scene).await,
         "told the limit that was asked for" => limit::told_as_asked(scene),
-        other => Err(unknown(other, "seen")),
+        other => secret::it_is(scene, other).await,
     }
 }
 

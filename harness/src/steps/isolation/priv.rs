@@ -307,7 +307,10 @@ fn give_away() -> String {
 /// What was tried was refused, or has found nothing.
 pub(super) fn in_vain(scene: &Scene) -> StepResult {
     let seen = told(&scene.notes.content.clone().unwrap_or_default())?;
-    let done: Vec<&str> = seen.lines().filter_map(|line| line.strip_prefix("done ")).collect();
+    let done: Vec<&str> = seen
+        .lines()
+        .filter_map(|line| line.strip_prefix("done "))
+        .collect();
     if !done.is_empty() {
         let done = show(done.join("; ").as_bytes());
         let expected = "it to be refused, or to find nothing";

@@ -136,7 +136,9 @@ async fn call(scene: &mut Scene) -> StepResult {
         return Ok(());
     }
     let second = scene.own.pop();
-    let text = format!("{NETCAT}; i=0; while [ $i -lt {CALLS} ]; do {call} && break; sleep 0.1; i=$((i+1)); done; :");
+    let text = format!(
+        "{NETCAT}; i=0; while [ $i -lt {CALLS} ]; do {call} && break; sleep 0.1; i=$((i+1)); done; :"
+    );
     let answered = scene
         .prepare_within(text, scene.scaled(Duration::from_secs(20)))
         .await;
