@@ -53,11 +53,11 @@ Feature: RISK: what of the host a sandbox can reach is told as it is
     Then it is said to reach files outside, and to change them
 
     Examples:
-      | mount                                                  |
-      | a volume whose driver mounts a directory               |
+      | mount                                                   |
+      | a volume whose driver mounts a directory                |
       | a volume without a name whose driver mounts a directory |
-      | a volume whose driver mounts files of another machine  |
-      | a volume of a driver that nobody knows                 |
+      | a volume whose driver mounts files of another machine   |
+      | a volume of a driver that nobody knows                  |
 
   @id:RISK-005 @must @since:0.1 @profile:approval @needs:host_access @mutant:takes-every-volume-for-the-host
   Scenario Outline: What stays with the engine reaches nothing outside
@@ -80,11 +80,11 @@ Feature: RISK: what of the host a sandbox can reach is told as it is
     Then it is said to reach files outside, and only to read them
 
     Examples:
-      | mount                                                     |
-      | a directory by its whole path, to be read only            |
-      | the home of the user, to be read only                     |
-      | a directory in the long form, to be read only             |
-      | a volume whose driver mounts a directory, to be read only |
+      | mount                                                          |
+      | a directory by its whole path, to be read only                 |
+      | a directory by a path that goes up on its way, to be read only |
+      | a directory in the long form, to be read only                  |
+      | a volume whose driver mounts a directory, to be read only      |
 
   @id:RISK-007 @must @since:0.1 @profile:approval @needs:host_access @mutant:takes-a-socket-for-a-file
   Scenario Outline: Whoever reaches the engine has all of the host, and a socket that is mounted to be read only is no less of one
