@@ -161,7 +161,7 @@ mod tests {
             found.sort();
             found
         };
-        assert_eq!(look(true), [open.clone()]);
+        assert_eq!(look(true), std::slice::from_ref(&open));
         assert_eq!(look(false), [closed, open, own]);
     }
 

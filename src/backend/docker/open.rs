@@ -53,14 +53,13 @@ impl DockerBackend {
             kept::check(key)?;
         }
         let engine = self.engine().await?;
-        let (sandbox, found, prepared) = match &params.key {
-            Some(key) => self.open_kept(&engine, key, params.spec, progress).await?,
-            None => {
-                let prepared = self.prepare(&engine, &params.spec, None, progress).await?;
-                let sandbox = self.open_new(&engine, &prepared, params.spec).await?;
-                let state = OpenState::Created;
-                (sandbox, Found { state, notice: None }, prepared)
-            }
+        let (sandbox, found, prepared) = if let Some(key) = &params.key {
+            Box::pin(self.open_kept(&engine, key, params.spec, progress)).await?
+        } else {
+            let prepared = Box::pin(self.prepare(&engine, &params.spec, None, progress)).await?;
+            let sandbox = Box::pin(self.open_new(&engine, &prepared, params.spec)).await?;
+            let state = OpenState::Created;
+            (sandbox, Found { state, notice: None }, prepared)
         };
         let reached = match self.reached(&engine, &sandbox).await {
             Ok(reached) => reached,
@@ -295,15 +294,9 @@ impl DockerBackend {
             let whole = record.with(&spec);
             prepared = self.prepare(engine, &whole, Some(&name), progress).await?;
         }
-        let opened = self
-            .find_or_make(
-                engine,
-                &prepared,
-                &owner,
-                (&name, &directory, &meeting),
-                known.is_some(),
-            )
-            .await;
+        let place = (name.as_str(), directory.as_path(), &meeting);
+        let finding = self.find_or_make(engine, &prepared, &owner, place, known.is_some());
+        let opened = Box::pin(finding).await;
         let (inhabited, found) = match opened {
             Ok(opened) => opened,
             Err(error) => {

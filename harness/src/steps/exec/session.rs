@@ -209,7 +209,32 @@ pub(super) async fn carried(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
     Ok([kept.as_bytes(), b"\n", directory.as_bytes(), b"\n"].concat())
 }
 
+/// What an option of a shell would not allow.
+async fn do_what_is_not_allowed(scene: &mut Scene, option: &str) -> StepResult {
+    let directory = scene.new_path("options").await?;
+    let text = format!(
+        "mkdir {0} && cd {0} && : > one; {1}",
+        shell::word(directory.as_bytes()),
+        session_text::option_of(option)?.1
+    );
+    run(scene, text).await
+}
+
+/// What a command of a session does about what its sandbox is kept from, if it is that.
+async fn act_within(scene: &mut Scene, what: &str) -> Option<StepResult> {
+    if what == "tells what it may do" {
+        return Some(r#priv::tell_in_session(scene).await);
+    }
+    let how = what
+        .strip_prefix("looks for ")
+        .filter(|how| how.starts_with("it "))?;
+    Some(host::look_in_session(scene, how).await)
+}
+
 async fn act(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(done) = act_within(scene, what).await {
+        return done;
+    }
     if let Some(end) = what.strip_prefix("changes what it carries and ") {
         return change_and_end(scene, end).await;
     }
@@ -221,15 +246,6 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         scene.notes.content = Some(text.output.as_bytes().to_vec());
         return run(scene, text.script).await;
     }
-    if let Some(how) = what
-        .strip_prefix("looks for ")
-        .filter(|how| how.starts_with("it "))
-    {
-        return host::look_in_session(scene, how).await;
-    }
-    if what == "tells what it may do" {
-        return r#priv::tell_in_session(scene).await;
-    }
     if let Some(text) = session_text::hostile(what) {
         return run(scene, text).await;
     }
@@ -240,13 +256,7 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         .strip_prefix("does what ")
         .and_then(|rest| rest.strip_suffix(" would not allow"))
     {
-        let directory = scene.new_path("options").await?;
-        let text = format!(
-            "mkdir {0} && cd {0} && : > one; {1}",
-            shell::word(directory.as_bytes()),
-            session_text::option_of(option)?.1
-        );
-        return run(scene, text).await;
+        return do_what_is_not_allowed(scene, option).await;
     }
     if let Some(what) = what.strip_prefix("takes away ") {
         return run(scene, session_text::taken_away(what)?.0).await;
