@@ -202,7 +202,7 @@ fn a_command_line_that_cannot_be_used_is_2() {
             "it is one of: local, docker",
         ),
         (&["exec", "--", ""], "command.argv[0]"),
-        (&["adapter", "--backend", "moon"], "there is: local"),
+        (&["adapter", "--backend", "moon"], "there are: local, docker"),
         (
             &["adapter", "--backend", "local", "--mode", "magic"],
             "there are: resident, native",

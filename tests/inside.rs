@@ -8,7 +8,7 @@ use std::{
     ffi::OsStr,
     fmt::Debug,
     fs::{self, Permissions},
-    io::Write as _,
+    io::{self, Write as _},
     os::unix::{
         ffi::OsStrExt as _,
         fs::{MetadataExt as _, PermissionsExt as _, symlink},
@@ -192,12 +192,18 @@ fn tell(path: &Path, told: &mut Vec<String>) {
 /// Runs a call as a backend does.
 fn run<T>(call: Call<T>) -> Result<T, Error> {
     let (program, arguments) = call.argv().split_first().unwrap();
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = loop {
+        let spawned = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        match spawned {
+            // Another test that starts a program just now holds the file open for writing until it executes.
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            spawned => break spawned.unwrap(),
+        }
+    };
     // What the tests write fits into a pipe, or is read while it is written.
     let _ = child.stdin.take().unwrap().write_all(call.stdin());
     let output = child.wait_with_output().unwrap();

@@ -18,14 +18,7 @@ const ENTRIES: [&[&str]; 6] = [
 
 #[test]
 fn a_backend_that_is_not_there_is_an_error_and_nothing_runs() {
-    for backend in [
-        "docker",
-        "ssh",
-        "singularity",
-        "modal",
-        "daytona",
-        "vercel_sandbox",
-    ] {
+    for backend in ["ssh", "singularity", "modal", "daytona", "vercel_sandbox"] {
         let home = Home::with(format!("terminal:\n  backend: {backend}\n"));
         let here = home.beside("here");
         fs::create_dir(&here).unwrap();
@@ -44,14 +37,39 @@ fn a_backend_that_is_not_there_is_an_error_and_nothing_runs() {
     }
 }
 
+/// An engine that does not answer is told, and nothing runs on this machine in its place.
+#[test]
+fn an_engine_that_is_not_there_is_an_error_and_nothing_runs() {
+    let home = Home::with("terminal:\n  backend: docker\n");
+    let here = home.beside("here");
+    fs::create_dir(&here).unwrap();
+    let nowhere = format!("unix://{}", home.beside("no-engine.sock").display());
+    for entry in ENTRIES {
+        let seen = home
+            .command(entry, &[("DOCKER_HOST", nowhere.as_str())])
+            .current_dir(&here)
+            .assert()
+            .failure()
+            .stdout("");
+        let told = complaint(&seen);
+        assert!(
+            told.contains("no engine answers") && told.contains(&nowhere),
+            "{told}"
+        );
+        assert_eq!(
+            fs::read_dir(&here).unwrap().count(),
+            0,
+            "{entry:?} ran on this machine"
+        );
+        assert!(!home.beside("state").exists(), "{entry:?} made something");
+    }
+}
+
 #[test]
 fn the_variable_alone_is_obeyed_too() {
     let home = Home::none();
     for entry in ENTRIES {
-        let seen = home
-            .command(entry, &[("TERMINAL_ENV", "docker")])
-            .assert()
-            .code(2);
+        let seen = home.command(entry, &[("TERMINAL_ENV", "modal")]).assert().code(2);
         assert!(
             complaint(&seen).contains("the variable TERMINAL_ENV"),
             "{}",
@@ -99,10 +117,10 @@ fn a_configuration_that_cannot_be_used_runs_nothing() {
 
 #[test]
 fn the_doctor_tells_where_commands_run() {
-    let home = Home::with("terminal:\n  backend: docker\n");
+    let home = Home::with("terminal:\n  backend: daytona\n");
     home.herm(&["doctor", "--subject", "local-native"])
         .code(1)
-        .stdout(contains("the backend docker is asked for"));
+        .stdout(contains("the backend daytona is asked for"));
     home.set("terminal.backend", "local").success();
     home.herm(&["doctor", "--subject", "local-native"])
         .stdout(contains("herm exec runs commands on: local"));

@@ -68,16 +68,16 @@ fn a_dotenv_of_another_encoding_is_told() {
 #[test]
 fn the_mark_of_utf_8_is_read_through() {
     let home = Home::with("# mine\n");
-    let old = "\u{feff}TERMINAL_ENV=docker\r\nA=b\r\n";
+    let old = "\u{feff}TERMINAL_ENV=ssh\r\nA=b\r\n";
     fs::write(home.dotenv(), old).unwrap();
-    assert_eq!(home.get("terminal.backend", &[]), "docker");
+    assert_eq!(home.get("terminal.backend", &[]), "ssh");
     home.herm(&["exec", "--", "true"])
         .code(2)
         .stderr(contains(".env:1"));
     home.set("terminal.backend", "local").success();
     assert_eq!(
         fs::read_to_string(home.dotenv()).unwrap(),
-        old.replace("docker", "local")
+        old.replace("ssh", "local")
     );
 }
 
@@ -148,10 +148,10 @@ fn a_list_that_is_no_list_is_told_as_it_was_given() {
 
 #[test]
 fn a_backend_that_this_build_does_not_have_fails_the_check() {
-    let home = Home::with("terminal:\n  backend: docker\n");
+    let home = Home::with("terminal:\n  backend: ssh\n");
     home.herm(&["config", "check"])
         .code(2)
-        .stdout(contains("commands run on: docker"))
+        .stdout(contains("commands run on: ssh"))
         .stderr(contains("this build of herm does not have it"));
 }
 

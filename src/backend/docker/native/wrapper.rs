@@ -136,7 +136,7 @@ pub(super) fn told(line: &[u8], secret: &str, command: &Command) -> Option<Told>
     if let Some(number) = line.strip_prefix("yes ") {
         return number.trim().parse().ok().map(Told::Runs);
     }
-    let reason = line.strip_prefix("no ")?;
+    let reason = line.strip_prefix("no ")?.trim_end();
     let (kind, about) = reason.split_once(' ').unwrap_or((reason, ""));
     let program = match command {
         Command::Argv(words) => words
