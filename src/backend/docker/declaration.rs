@@ -20,6 +20,7 @@ const CAPABILITIES: &[&str] = &[
     "drop_caps",
     "env",
     "host_access",
+    "image",
     "inspect",
     "isolation",
     "ledger",
