@@ -35,7 +35,7 @@ use rustix::{
 const NOBODY: u32 = 65534;
 
 /// What there is in the tree, and what there is not.
-const PATHS: [&[u8]; 27] = [
+const PATHS: [&[u8]; 30] = [
     b"file",
     b"empty",
     b"read-only",
@@ -52,11 +52,14 @@ const PATHS: [&[u8]; 27] = [
     b"dir/../file",
     b"full",
     b"full/sub",
+    b"full/.",
+    b"full/..",
     b"closed",
     b"closed/inner",
     b"pipe",
     b"to-file",
     b"to-dir",
+    b"to-dir/",
     b"to-dir/inner",
     b"to-nothing",
     b"to-itself",

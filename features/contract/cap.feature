@@ -117,6 +117,10 @@ Feature: CAP: what is declared works, and what is not is refused
     Examples:
       | do something        |
       | close a session     |
+    @needs:!host_access
+    Examples:
+      | do something                     |
+      | tell how far a mount would reach |
 
   @id:CAP-006 @must @since:0.1 @profile:core @needs:shell=bash @mutant:runs-another-shell
   Scenario: The shell that is declared is the shell that reads the text

@@ -48,7 +48,7 @@ impl Backend {
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
         match self {
             Self::Local(backend) => backend.open_sandbox(params).await,
-            Self::Docker(backend) => backend.open_sandbox(params).await,
+            Self::Docker(backend) => Box::pin(backend.open_sandbox(params)).await,
         }
     }
 

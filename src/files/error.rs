@@ -36,7 +36,7 @@ fn kind_of(errno: Errno) -> ErrorKind {
         Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
             ErrorKind::LimitExceeded
         }
-        Errno::NAMETOOLONG | Errno::LOOP | Errno::INVAL => ErrorKind::InvalidArgument,
+        Errno::NAMETOOLONG | Errno::LOOP | Errno::INVAL | Errno::BUSY => ErrorKind::InvalidArgument,
         _ => ErrorKind::Internal,
     }
 }

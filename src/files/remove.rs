@@ -12,7 +12,9 @@ use super::file_error;
 /// How often a tree is tried to be removed that somebody keeps writing into.
 const TRIES: usize = 5;
 
-/// Removes a file, a link itself, an empty directory, or with `recursive` a directory with everything in it.
+/// Removes a file, a link itself, an empty directory, or with `recursive` a directory with everything in it. Nothing of it is
+/// removed where the directory itself could not be: something is mounted on it, its parent may not be written to, or the path
+/// does not end with a name of its own (`link/`, `a/.`, `a/..`, `/`).
 ///
 /// # Errors
 /// `not_found`; `is_a_directory` for a directory that is not empty without `recursive`; and the other kinds of
@@ -22,18 +24,23 @@ pub fn remove(path: &Path, recursive: bool) -> Result<(), Error> {
     if !fs::symlink_metadata(path).map_err(failed)?.is_dir() {
         return fs::remove_file(path).map_err(failed);
     }
-    if recursive {
-        return remove_tree::remove_tree(path, Locked::Refuse).map_err(failed);
-    }
+    // The system says first whether it may go at all.
     match fs::remove_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-            let shown = path.to_string_lossy();
-            let message = format!("failed to remove {shown}: it is a directory that is not empty");
-            Err(Error::new(ErrorKind::IsADirectory, shown.clone(), message)
-                .with_fix("set recursive to remove it with everything in it"))
-        }
-        other => other.map_err(failed),
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+        other => return other.map_err(failed),
     }
+    let shown = path.to_string_lossy();
+    if !recursive {
+        let message = format!("failed to remove {shown}: it is a directory that is not empty");
+        return Err(Error::new(ErrorKind::IsADirectory, shown.clone(), message)
+            .with_fix("set recursive to remove it with everything in it"));
+    }
+    if path.file_name().is_none() {
+        let message = format!("failed to remove {shown}: it does not end with a name");
+        return Err(Error::new(ErrorKind::InvalidArgument, shown.clone(), message)
+            .with_fix("name the directory itself"));
+    }
+    remove_tree::remove_tree(path, Locked::Refuse).map_err(failed)
 }
 
 /// Removes a directory that is ours with everything in it, also what a command has locked away by mode or is still
@@ -82,6 +89,29 @@ mod tests {
         fs::create_dir(&full).unwrap();
         remove(&full, false).unwrap();
         assert!(!full.exists());
+    }
+
+    #[test]
+    fn nothing_of_a_directory_goes_that_cannot_go_itself() {
+        let directory = tempfile::tempdir().unwrap();
+        let [full, link] = ["full", "link"].map(|name| directory.path().join(name));
+        fs::create_dir(&full).unwrap();
+        fs::write(full.join("f"), b"").unwrap();
+        symlink(&full, &link).unwrap();
+        for (path, kind) in [
+            (link.join(""), ErrorKind::NotADirectory),
+            (full.join("."), ErrorKind::InvalidArgument),
+            (full.join(".."), ErrorKind::InvalidArgument),
+            (full.join("../full/.."), ErrorKind::InvalidArgument),
+        ] {
+            assert_eq!(
+                remove(&path, true).unwrap_err().kind(),
+                kind,
+                "{}",
+                path.display()
+            );
+            assert!(full.join("f").exists(), "{}", path.display());
+        }
     }
 
     #[test]

@@ -180,6 +180,8 @@ fn an_adapter_in_a_shell_script_passes_everything_that_it_declares() {
     place
         .herm("run --retries 1 --color never --only CAP,PROTO,ERROR,EVENT,OPEN,CLOSE,EXIT,STREAM,STDIN,ENV,CWD,JOB,LEAK-001,LEAK-003,LEAK-004,LEAK-005,LEAK-007,LEAK-008,LEAK-009,LEAK-010 --subject")
         .arg(manifest)
+        // One command at a time, each of which takes a shell a while.
+        .timeout(BUILD)
         .assert()
         .code(0);
     let totals = totals(&place, ".");

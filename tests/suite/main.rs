@@ -17,6 +17,7 @@ mod misbehaving;
 mod output;
 mod posix;
 mod prove;
+mod risk;
 mod run;
 mod secret;
 mod smoke;

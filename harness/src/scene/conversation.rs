@@ -2,13 +2,13 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use herm_protocol::transcript::{Direction, Transcript};
 
 use super::Failure;
-use crate::validate::MessageReader;
+use crate::{redact::Redactor, validate::MessageReader};
 
 /// Lines of conversation that are kept for a failure.
 const KEPT_LINES: usize = 12;
@@ -30,6 +30,42 @@ pub struct Conversation {
     listener: Option<Arc<Listener>>,
     /// Every message held against the schema, when that was asked for.
     validation: Option<Mutex<Validation>>,
+    /// A secret that the adapter must not tell, while somebody listens for it.
+    overhearing: Mutex<Option<Overhearing>>,
+}
+
+/// A secret, and the first line in which it was heard.
+struct Overhearing {
+    finder: Redactor,
+    heard: Option<String>,
+}
+
+impl Overhearing {
+    /// Looks for the secret in a line, in whatever way it is written there.
+    fn line(&mut self, direction: Direction, line: &[u8]) {
+        if direction == Direction::Sent || self.heard.is_some() {
+            return;
+        }
+        let text = shorten_line(line);
+        let without = self.finder.text(&text);
+        if without != text {
+            let who = if direction == Direction::Log {
+                "its log"
+            } else {
+                "it has said"
+            };
+            self.heard = Some(format!("{who}: {}", beginning_at_difference(&text, &without)));
+        }
+    }
+}
+
+/// The part of a line without its secret that begins a little before the secret was, in the line.
+fn beginning_at_difference(text: &str, without: &str) -> String {
+    const BEFORE: usize = 60;
+    let same = text.chars().zip(without.chars()).take_while(|(a, b)| a == b);
+    let before = same.count().saturating_sub(BEFORE);
+    let dots = if before == 0 { "" } else { "… " };
+    format!("{dots}{}", without.chars().skip(before).collect::<String>())
 }
 
 /// What messages of an adapter do not fit the schema.
@@ -49,7 +85,23 @@ impl Conversation {
             lines: Mutex::default(),
             listener,
             validation: validate.then(Mutex::default),
+            overhearing: Mutex::default(),
         }
+    }
+
+    /// Listens for a secret in all that the adapter says from now on, and no longer for another one.
+    pub(super) fn listen_for(&self, secret: &str) {
+        let finder = Redactor::new([("SECRET", secret)]);
+        *self.overhearing() = Some(Overhearing { finder, heard: None });
+    }
+
+    /// The first line in which the secret was told, without it. Nobody listens any more after that.
+    pub(super) fn overheard(&self) -> Option<String> {
+        self.overhearing().take()?.heard
+    }
+
+    fn overhearing(&self) -> MutexGuard<'_, Option<Overhearing>> {
+        self.overhearing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The last lines.
@@ -118,6 +170,9 @@ impl Transcript for Conversation {
                 .unwrap_or_else(PoisonError::into_inner)
                 .line(direction, line);
         }
+        if let Some(overhearing) = self.overhearing().as_mut() {
+            overhearing.line(direction, line);
+        }
         let mark = match direction {
             Direction::Sent => "→",
             Direction::Received => "←",
@@ -150,4 +205,29 @@ pub(crate) fn shorten_line(line: &[u8]) -> String {
         String::from_utf8_lossy(head),
         String::from_utf8_lossy(tail)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_overheard_in_answers_and_in_the_log_and_not_in_what_is_asked() {
+        let heard = |direction, line: &str| {
+            let conversation = Conversation::new(1, None, false);
+            conversation.listen_for("secret-12");
+            conversation.line(direction, line.as_bytes());
+            conversation.overheard()
+        };
+        assert_eq!(heard(Direction::Sent, "{\"env\":\"secret-12\"}"), None);
+        assert_eq!(heard(Direction::Received, "{\"env\":\"secret-1\"}"), None);
+        let log = heard(Direction::Log, "started with secret-12").unwrap();
+        assert_eq!(log, "its log: started with [redacted SECRET]");
+        let encoded = format!("{{\"pad\":\"{}\",\"b64\":\"c2VjcmV0LTEy\"}}", "x".repeat(200));
+        let answer = heard(Direction::Received, &encoded).unwrap();
+        assert!(
+            answer.starts_with("it has said: … xxx") && answer.contains("[redacted SECRET]"),
+            "{answer}"
+        );
+    }
 }

@@ -11,6 +11,7 @@ mod ledger;
 mod machine;
 mod others;
 mod room;
+mod secret;
 pub mod shell;
 mod stay;
 mod step_limit;
@@ -43,6 +44,7 @@ pub use failure::Failure;
 pub use host::processes_with;
 pub(crate) use ledger::Ledger;
 pub(crate) use machine::Machine;
+pub(crate) use secret::{CommandLines, Secret};
 pub(crate) use stay::Stay;
 pub(crate) use step_limit::StepLimit;
 pub use worker::{CANARY, Sandbox, Worker, Workshop};
@@ -80,6 +82,8 @@ pub struct Scene {
     pub(crate) step_limit: Option<StepLimit>,
     /// What was put on this machine and that no sandbox was given.
     pub(crate) machine: Machine,
+    /// A secret of the scenario's.
+    pub(crate) secret: Option<Secret>,
     /// Things that steps remember for later ones.
     pub(crate) notes: Notes,
 }
@@ -490,6 +494,10 @@ impl Scene {
             if red && let Some(shared) = worker.shared.take() {
                 worker.close(&shared.id, most).await;
             }
+        }
+        // Nobody listens for a secret of this scenario any more.
+        if self.secret.take().is_some() {
+            worker.overheard();
         }
         let broken = if self.alone || red {
             None

@@ -187,6 +187,16 @@ impl Worker {
         self.transcript.misfit()
     }
 
+    /// Listens for a secret in all that the adapter says from now on.
+    pub(super) fn listen_for(&self, secret: &str) {
+        self.transcript.listen_for(secret);
+    }
+
+    /// The first line in which the secret was told that was listened for.
+    pub(super) fn overheard(&self) -> Option<String> {
+        self.transcript.overheard()
+    }
+
     /// The last lines of the conversation.
     #[must_use]
     pub fn transcript(&self) -> Vec<String> {

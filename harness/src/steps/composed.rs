@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    approval::risk,
     contract::{cap, error, event, proto},
     exec::{
         args, busy, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, otherwise, out, race,
@@ -10,7 +11,7 @@ use super::{
     },
     files::{file, relative, tree},
     general,
-    isolation::{self, host, r#priv, tenant},
+    isolation::{self, host, r#priv, secret, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
 };
 use crate::{
@@ -55,29 +56,7 @@ pub(super) fn register(steps: &mut StepList) {
             Box::pin(async move { command_uses(scene, arguments.words(0)?).await })
         })
         .when("the backend {words}", |scene, arguments| {
-            Box::pin(async move {
-                let what = arguments.words(0)?;
-                if let Some(favour) = what.strip_prefix("is asked to ") {
-                    return cap::ask_to(scene, favour).await;
-                }
-                if let Some(how) = what.strip_prefix("reads it ") {
-                    return host::read_by_backend(scene, how).await;
-                }
-                if let Some(what) = what.strip_prefix("is told to ") {
-                    return cancel::tell(scene, what).await;
-                }
-                match what {
-                    "closes them all at the same time" => race::close_together(scene).await,
-                    "introduces itself" => cap::introduce(scene).await,
-                    "is asked once what it misses" => preflight::ask(scene, 1).await,
-                    "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
-                    "is used while something that it needs is missing" => scene.do_without(false).await,
-                    "is used again and again while something that it needs is missing" => {
-                        scene.do_without(true).await
-                    }
-                    _ => leak::end_backend(scene, what).await,
-                }
-            })
+            Box::pin(async move { backend_does(scene, arguments.words(0)?).await })
         })
         .when("a program {words}", |scene, arguments| {
             Box::pin(async move { run_program(scene, arguments.words(0)?).await })
@@ -121,6 +100,34 @@ pub(super) fn register(steps: &mut StepList) {
         .then("it was {words}", |scene, arguments| {
             Box::pin(async move { it_was(scene, arguments.words(0)?) })
         });
+}
+
+async fn backend_does(scene: &mut Scene, what: &str) -> StepResult {
+    let mounts = what.strip_prefix("is asked how far ");
+    if let Some(mounts) = mounts.and_then(|words| words.strip_suffix(" would reach")) {
+        return risk::ask(scene, mounts).await;
+    }
+    if let Some(favour) = what.strip_prefix("is asked to ") {
+        return cap::ask_to(scene, favour).await;
+    }
+    if let Some(what) = what.strip_prefix("tells ") {
+        return secret::ask(scene, what).await;
+    }
+    if let Some(how) = what.strip_prefix("reads it ") {
+        return host::read_by_backend(scene, how).await;
+    }
+    if let Some(what) = what.strip_prefix("is told to ") {
+        return cancel::tell(scene, what).await;
+    }
+    match what {
+        "closes them all at the same time" => race::close_together(scene).await,
+        "introduces itself" => cap::introduce(scene).await,
+        "is asked once what it misses" => preflight::ask(scene, 1).await,
+        "is asked again and again what it misses" => preflight::ask_again_and_again(scene).await,
+        "is used while something that it needs is missing" => scene.do_without(false).await,
+        "is used again and again while something that it needs is missing" => scene.do_without(true).await,
+        _ => leak::end_backend(scene, what).await,
+    }
 }
 
 async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
@@ -244,6 +251,9 @@ async fn observe_beat(scene: &mut Scene, words: &str) -> StepResult {
 }
 
 async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(how_far) = what.strip_prefix("said to reach ") {
+        return risk::reaches(scene, how_far);
+    }
     match what {
         "this directory" | "the root directory" | "the directory that commands start in" => {
             cwd::printed(scene, what).await

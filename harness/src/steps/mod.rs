@@ -1,5 +1,6 @@
 //! The steps of the contract, in folders as the features are.
 
+mod approval;
 mod composed;
 mod contract;
 mod exec;

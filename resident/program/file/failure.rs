@@ -31,7 +31,7 @@ fn kind_of(number: i32) -> FileErrorKind {
         errno::ENOSPC | errno::EDQUOT | errno::EFBIG | errno::EMFILE | errno::ENFILE | errno::ENOMEM => {
             FileErrorKind::LimitExceeded
         }
-        errno::ENAMETOOLONG | errno::ELOOP | errno::EINVAL => FileErrorKind::InvalidArgument,
+        errno::ENAMETOOLONG | errno::ELOOP | errno::EINVAL | errno::EBUSY => FileErrorKind::InvalidArgument,
         _ => FileErrorKind::Internal,
     }
 }

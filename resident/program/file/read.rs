@@ -17,8 +17,17 @@ use crate::{
 pub(super) fn read(path: &Path, offset: u64, length: u64) -> Result<FileAnswer, FileFailure> {
     let failed = |error: &io::Error| failure("read", path, error);
     let (mut file, metadata) = open(path)?;
-    file.seek(SeekFrom::Start(offset))
-        .map_err(|error| failed(&error))?;
+    match file.seek(SeekFrom::Start(offset)) {
+        Ok(_) => {}
+        // Farther than any file of this system can reach, and so beyond the end of this one.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput && offset >= metadata.len() => {
+            return Ok(FileAnswer::Content {
+                size: metadata.len(),
+                data: Vec::new(),
+            });
+        }
+        Err(error) => return Err(failed(&error)),
+    }
     let mut data = Vec::new();
     file.take(length.min(MAX_FILE_DATA as u64))
         .read_to_end(&mut data)

@@ -24,24 +24,35 @@ const DEPTH: usize = 16;
 /// How often a tree is gone over without moving anything up: somebody may still be writing into it.
 const TRIES: u32 = 5;
 
-/// Removes a file, a link itself, an empty directory, or with `recursive` a directory with everything in it.
+/// Removes a file, a link itself, an empty directory, or with `recursive` a directory with everything in it. Nothing of it is
+/// removed where the directory itself could not be.
 pub(super) fn remove(path: &Path, recursive: bool) -> Result<(), FileFailure> {
     let failed = |error: io::Error| failure("remove", path, &error);
     if !fs::symlink_metadata(path).map_err(failed)?.is_dir() {
         return fs::remove_file(path).map_err(failed);
     }
-    if recursive {
-        return remove_tree(path).map_err(failed);
-    }
+    // The system says first whether it may go at all.
     match fs::remove_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Err(told(
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+        other => return other.map_err(failed),
+    }
+    if !recursive {
+        return Err(told(
             FileErrorKind::IsADirectory,
             path,
             |shown| format!("failed to remove {shown}: it is a directory that is not empty"),
             "set recursive to remove it with everything in it",
-        )),
-        other => other.map_err(failed),
+        ));
     }
+    if path.file_name().is_none() {
+        return Err(told(
+            FileErrorKind::InvalidArgument,
+            path,
+            |shown| format!("failed to remove {shown}: it does not end with a name"),
+            "name the directory itself",
+        ));
+    }
+    remove_tree(path).map_err(failed)
 }
 
 fn remove_tree(path: &Path) -> io::Result<()> {

@@ -11,7 +11,8 @@
 use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
-    fs, io,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
 };
@@ -25,6 +26,10 @@ const COMPLETE: &[u8] = b"# complete\n";
 /// What stands in the file for the new state until the shell comes to write it: a shell that was replaced, or has given up
 /// the saving, leaves it so, which is told.
 const UNTOUCHED: &[u8] = b"# untouched\n";
+
+/// What stands in it for a POSIX shell until that has read its script. It comes to that with the first line of the text:
+/// one that cannot be parsed has not run, and has lost nothing.
+const UNREAD: &[u8] = b"# unread\n";
 
 /// Why a shell leaves the file as it was.
 const GAVE_UP: &str = "the shell did not come to write it; a command that replaces the shell (exec), or takes away what saves \
@@ -181,12 +186,20 @@ impl Carried {
         ]
     }
 
+    /// Has a text that a POSIX shell does not come to read be told from one whose state is lost.
+    pub(crate) fn expect_posix_script(&self) {
+        let file = OpenOptions::new().write(true).truncate(true).open(&self.new);
+        // Where that fails, the one is taken for the other, and told.
+        let _ = file.and_then(|mut file| file.write_all(UNREAD));
+    }
+
     /// The names of variables that are neither the command's own nor the shell's to set. Those that one string of an
     /// environment has no room for come back when they are taken away.
     fn names<'a>(&self, environment: impl Iterator<Item = &'a OsStr>) -> OsString {
         let own: BTreeSet<&[u8]> = self.session.own.iter().map(Vec::as_slice).collect();
         let mut names = Vec::new();
-        for name in environment.map(|name| name.as_bytes()) {
+        for name in environment {
+            let name = name.as_bytes();
             let is_ours = own.contains(name) || OF_SHELLS.contains(&name);
             if is_identifier(name) && !is_ours && names.len() + name.len() < LONGEST_NAMES {
                 names.extend_from_slice(name);
@@ -224,6 +237,9 @@ impl Carried {
         let space = format!("see whether there is space in {}", self.directory.display());
         let failed = |error: io::Error| format!("{error}; {space}");
         let state = fs::read(&self.new).map_err(failed)?;
+        if state == UNREAD {
+            return Ok(());
+        }
         if state == UNTOUCHED {
             return Err(GAVE_UP.into());
         }

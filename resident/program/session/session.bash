@@ -4,15 +4,15 @@ __herm_state=$HERM_SESSION_STATE __herm_new=$HERM_SESSION_NEW __herm_kind=$HERM_
 __herm_cwd=$HERM_SESSION_CWD __herm_began=$PWD __herm_own=" $HERM_SESSION_OWN "
 if [[ ${HERM_SESSION_BASH_ENV+x} ]]; then BASH_ENV=$HERM_SESSION_BASH_ENV; else unset -v BASH_ENV; fi
 unset -v HERM_SESSION_STATE HERM_SESSION_NEW HERM_SESSION_KIND HERM_SESSION_CWD HERM_SESSION_OWN HERM_SESSION_BASH_ENV
-declare -A __herm_before=() __herm_kept=()
+declare -A __herm_before=() __herm_kept=() __herm_stays=()
 for __herm_name in $(compgen -e); do __herm_before[$__herm_name]=${!__herm_name}; done
 
-# What is this command's own wins, and the session keeps its own for the next.
+# What is this command's own wins, and the session keeps its own for the next: a value, or that there is none.
 __herm_set() {
     __herm_kept[$1]=$2
     [[ $__herm_own == *" $1 "* ]] || builtin export "$1=$2"
 }
-__herm_unset() { [[ $__herm_own == *" $1 "* ]] || builtin unset -v "$1"; }
+__herm_unset() { if [[ $__herm_own == *" $1 "* ]]; then __herm_stays[$1]=; else builtin unset -v "$1"; fi; }
 
 # Writes what differs from what the command started with: so neither secrets nor the sandbox's own variables are kept. It
 # starts no process, for which there may be no room. What cannot be written as a whole gets no last line.
@@ -52,7 +52,10 @@ __herm_write() {
         done
         for __herm_name in "${!__herm_before[@]}"; do
             case $__herm_name in PWD | OLDPWD | SHLVL | _ | BASHOPTS | SHELLOPTS) continue ;; esac
-            [[ ${!__herm_name+x} ]] || builtin printf '__herm_unset %s\n' "$__herm_name"
+            if [[ ! ${!__herm_name+x} ]] ||
+                [[ ${__herm_stays[$__herm_name]+x} && ${!__herm_name} == "${__herm_before[$__herm_name]}" ]]; then
+                builtin printf '__herm_unset %s\n' "$__herm_name"
+            fi
         done
         if [[ $__herm_kind == shell ]]; then
             for __herm_value in "${__herm_functions[@]}"; do
@@ -83,9 +86,9 @@ __herm_variable() {
 # The text's own trap on EXIT runs behind the saving, with the status that it would have seen; errexit does not see it.
 __herm_first=$'{ __herm_save $? && :; } 2>/dev/null\n'
 trap() {
-    { builtin local - && builtin set +x; } 2>/dev/null
+    { builtin local - && builtin set +ax; } 2>/dev/null
     builtin local __herm_status=0
-    if [[ $# == 0 || $1 == -p ]]; then
+    if [[ $# == 0 || $1 == -p || $*/$# == --/1 ]]; then
         builtin local __herm_shown
         __herm_shown=$(\builtin trap "$@") || __herm_status=$?
         __herm_shown+=$'\n'

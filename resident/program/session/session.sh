@@ -5,6 +5,8 @@ __herm_found=$HERM_SESSION_NAMES __herm_cwd=$HERM_SESSION_CWD __herm_began=$PWD 
 __herm_alias=$HERM_SESSION_ALIAS
 unset HERM_SESSION_STATE HERM_SESSION_NEW HERM_SESSION_KIND HERM_SESSION_CWD HERM_SESSION_OWN HERM_SESSION_NAMES \
     HERM_SESSION_ALIAS
+# From here on a state that is not written is a loss.
+{ printf '# untouched\n' > "$__herm_new"; } 2> /dev/null
 
 __herm_remember() { eval "__herm_was_$1=\${$1-}"; }
 # What is this command's own wins, and the session keeps its own for the next: a value, or that there is none.
@@ -87,22 +89,27 @@ __herm_trap() {
             return
             ;;
     esac
+    __herm_shows=''
     case ${1-} in
         --) shift ;;
-        # Most shells know no options, and end with one.
-        -?*) if ! (trap "$@") > /dev/null 2>&1; then
-            trap "$@"
-            return
-        fi ;;
+        -?*)
+            # Most shells know no options, and end with one.
+            if ! (trap "$@") > /dev/null 2>&1; then
+                trap "$@"
+                return
+            fi
+            __herm_shows=yes
+            ;;
     esac
+    case $# in 0) __herm_shows=yes ;; esac
     # Ours is out of the way for as long as the text sees to its traps.
     case ${__herm_action+x} in
         x) trap -- "$__herm_action" EXIT ;;
         *) trap - EXIT ;;
     esac
     __herm_result=0
-    case $#.${1-} in
-        0.* | *.-?*) trap "$@" || __herm_result=$? ;;
+    case $__herm_shows in
+        yes) trap "$@" || __herm_result=$? ;;
         *) __herm_set_traps "$@" || __herm_result=$? ;;
     esac
     trap -- "$__herm_first${__herm_action-}" EXIT
@@ -124,11 +131,16 @@ __herm_trap_in_subshell() {
 __herm_set_traps() {
     # A number or a lone word in the place of the action is a condition, and all of them are reset.
     __herm_wanted=-
-    case $#.$1 in
-        1.* | *.[0-9] | *.[0-9][0-9]) ;;
+    case $1 in
+        [0-9] | [0-9][0-9]) ;;
         *)
-            __herm_wanted=$1
-            shift
+            case $# in
+                1) ;;
+                *)
+                    __herm_wanted=$1
+                    shift
+                    ;;
+            esac
             ;;
     esac
     __herm_code=0

@@ -235,6 +235,7 @@ fn carry(
         }
         return argument;
     }
+    session.expect_posix_script();
     let of_posix = session.posix_variables(environment.keys().map(OsString::as_os_str), text);
     environment.extend(variables);
     environment.extend(of_posix);

@@ -52,6 +52,7 @@ pub(crate) mod errno {
     pub(crate) const EAGAIN: i32 = 11;
     pub(crate) const ENOMEM: i32 = 12;
     pub(crate) const EACCES: i32 = 13;
+    pub(crate) const EBUSY: i32 = 16;
     pub(crate) const EEXIST: i32 = 17;
     pub(crate) const ENOTDIR: i32 = 20;
     pub(crate) const EISDIR: i32 = 21;

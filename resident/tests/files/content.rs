@@ -68,11 +68,10 @@ fn parts_are_read_and_never_more_than_was_asked_for() {
         ("10", "5", b""),
         ("99", "1", b""),
         ("2", "0", b""),
+        ("9223372036854775808", "1", b""),
     ] {
         assert_eq!(read(&path, offset, length), content(expected, 10));
     }
-    let beyond = read(&path, "9223372036854775808", "1");
-    assert_refused(beyond, FileErrorKind::InvalidArgument, &path);
     let FileAnswer::Content { size, data } = read(Path::new("/proc/self/stat"), "0", "4096") else {
         panic!("the kernel's files are read");
     };

@@ -144,6 +144,24 @@ fn a_tree_goes_whole_however_deep_and_what_links_lead_to_stays() {
 }
 
 #[test]
+fn nothing_of_a_directory_goes_that_cannot_go_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let [full, link] = ["full", "link"].map(|name| directory.path().join(name));
+    fs::create_dir(&full).unwrap();
+    fs::write(full.join("f"), b"").unwrap();
+    symlink(&full, &link).unwrap();
+    for (path, kind) in [
+        (link.join(""), FileErrorKind::NotADirectory),
+        (full.join("."), FileErrorKind::InvalidArgument),
+        (full.join(".."), FileErrorKind::InvalidArgument),
+    ] {
+        let answer = ask("remove", &[path.as_os_str(), "recursive".as_ref()]);
+        assert_refused(answer, kind, &path);
+        assert!(full.join("f").exists());
+    }
+}
+
+#[test]
 fn moves_replace_files_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);

@@ -55,6 +55,26 @@ impl Resident {
         resident
     }
 
+    /// A daemon with these variables besides those of the test, in whose search path this program is called `sh`.
+    pub(crate) fn start_with_sh(shell: &str, variables: &[(&str, &str)]) -> Self {
+        let resident = Self::prepare();
+        let programs = resident.scratch().join("programs");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        folders.extend(["/usr/bin".into(), "/bin".into()]);
+        let found = folders.iter().map(|folder| folder.join(shell));
+        let found = found.into_iter().find(|file| file.is_file());
+        let found = found.unwrap_or_else(|| panic!("{shell} is not there; ci/setup installs it"));
+        fs::create_dir(&programs).unwrap();
+        std::os::unix::fs::symlink(found, programs.join("sh")).unwrap();
+        folders.insert(0, programs);
+        let mut daemon = resident.daemon();
+        daemon.env("PATH", std::env::join_paths(folders).unwrap());
+        let status = daemon.envs(variables.iter().copied()).status().unwrap();
+        assert!(status.success(), "{status}");
+        resident
+    }
+
     /// The directory without a daemon.
     pub(crate) fn prepare() -> Self {
         Self {

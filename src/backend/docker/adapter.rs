@@ -81,14 +81,14 @@ impl Adapter for DockerBackend {
     }
 
     async fn open(&self, params: OpenParams, progress: Progress) -> Result<Opened, Error> {
-        self.open_and_tell(params, Some(&progress)).await
+        Box::pin(self.open_and_tell(params, Some(&progress))).await
     }
 
     async fn close(&self, params: CloseParams) -> Result<Closed, Error> {
         match params.how {
             CloseHow::Destroy => self.destroy(&params.sandbox).await,
             CloseHow::Detach => self.detach(&params.sandbox).await,
-            CloseHow::Stop => self.stop(&params.sandbox).await,
+            CloseHow::Stop => Box::pin(self.stop(&params.sandbox)).await,
         }
     }
 

@@ -3,8 +3,9 @@
 use std::{collections::HashMap, path::Path};
 
 use bollard::models::{
-    ContainerCreateBody, DeviceRequest, HostConfig, Mount, MountBindOptions, MountBindOptionsPropagationEnum,
-    MountType, MountVolumeOptions, MountVolumeOptionsDriverConfig, ResourcesUlimits,
+    ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, Mount, MountBindOptions,
+    MountBindOptionsPropagationEnum, MountType, MountVolumeOptions, MountVolumeOptionsDriverConfig,
+    ResourcesUlimits,
 };
 use herm_protocol::Error;
 
@@ -79,6 +80,10 @@ pub(super) fn of(making: &Making<'_>, mode: Mode) -> Result<ContainerCreateBody,
         env: Some(env),
         labels: Some(labels),
         host_config: Some(host_config(making, mode)?),
+        healthcheck: plan.no_healthcheck.then(|| HealthConfig {
+            test: Some(vec!["NONE".to_owned()]),
+            ..HealthConfig::default()
+        }),
         ..ContainerCreateBody::default()
     })
 }

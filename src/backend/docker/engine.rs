@@ -166,9 +166,8 @@ async fn unreachable(address: &Address) -> Option<Error> {
     let Kind::Socket(path) = &address.kind else {
         return None;
     };
-    let error = match timeout(GREETING, UnixStream::connect(path)).await {
-        Ok(Err(error)) => error,
-        _ => return None,
+    let Ok(Err(error)) = timeout(GREETING, UnixStream::connect(path)).await else {
+        return None;
     };
     let (shown, origin) = (address.shown(), &address.origin);
     let (kind, message, fix) = match error.kind() {

@@ -46,7 +46,7 @@ impl DockerBackend {
             if let Some(one) = listed.iter().find(|one| one.name == name) {
                 found.push(SandboxInfo {
                     sandbox: name,
-                    cwd: record.cwd.clone(),
+                    cwd: record.spec.cwd.clone(),
                     key: Some(record.key),
                     state: one.state,
                 });

@@ -118,7 +118,7 @@ impl DockerBackend {
     /// # Errors
     /// As [`herm_protocol::Adapter::open`]: nothing was made then.
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
-        self.open_and_tell(params, None).await
+        Box::pin(self.open_and_tell(params, None)).await
     }
 
     /// Runs a command to its end, as [`herm_protocol::Adapter::run`] does, for a caller in this process.

@@ -53,20 +53,13 @@ impl DockerBackend {
             kept::check(key)?;
         }
         let engine = self.engine().await?;
-        let name = match &params.key {
-            Some(key) => Some(self.owner().await?.container_of(key)),
-            None => None,
-        };
-        let prepared = self
-            .prepare(&engine, &params.spec, name.as_deref(), progress)
-            .await?;
-        let (sandbox, found) = match &params.key {
-            Some(key) => self.open_kept(&engine, &prepared, key, params.spec).await?,
-            None => {
-                let sandbox = self.open_new(&engine, &prepared, params.spec).await?;
-                let state = OpenState::Created;
-                (sandbox, Found { state, notice: None })
-            }
+        let (sandbox, found, prepared) = if let Some(key) = &params.key {
+            Box::pin(self.open_kept(&engine, key, params.spec, progress)).await?
+        } else {
+            let prepared = Box::pin(self.prepare(&engine, &params.spec, None, progress)).await?;
+            let sandbox = Box::pin(self.open_new(&engine, &prepared, params.spec)).await?;
+            let state = OpenState::Created;
+            (sandbox, Found { state, notice: None }, prepared)
         };
         let reached = match self.reached(&engine, &sandbox).await {
             Ok(reached) => reached,
@@ -263,16 +256,29 @@ impl DockerBackend {
     async fn open_kept(
         &self,
         engine: &Engine,
-        prepared: &Prepared,
         key: &str,
         spec: SandboxSpec,
-    ) -> Result<(Sandbox, Found), Error> {
+        progress: Option<&Progress>,
+    ) -> Result<(Sandbox, Found, Prepared), Error> {
         let owner = self.owner().await?;
         let base = owner.base.clone();
         let shown = base.to_string_lossy().into_owned();
-        blocking(&shown, move || kept::private_directory(&base)).await?;
-        let _lock = lock::lock(&owner.base, key).await?;
         let directory = kept::directory_of(&owner.base, key);
+        let name = owner.container_of(key);
+        // An image may take its time to come, for which nobody else is to wait.
+        let before = blocking(&shown, {
+            let (directory, key) = (directory.clone(), key.to_owned());
+            move || {
+                kept::private_directory(&base)?;
+                Record::read(&directory, &key)
+            }
+        })
+        .await?;
+        let whole = before
+            .as_ref()
+            .map_or_else(|| spec.clone(), |record| record.with(&spec));
+        let mut prepared = self.prepare(engine, &whole, Some(&name), progress).await?;
+        let _lock = lock::lock(&owner.base, key).await?;
         let (known, meeting) = blocking(&shown, {
             let (directory, key) = (directory.clone(), key.to_owned());
             move || {
@@ -284,16 +290,13 @@ impl DockerBackend {
             }
         })
         .await?;
-        let name = owner.container_of(key);
-        let opened = self
-            .find_or_make(
-                engine,
-                prepared,
-                &owner,
-                (&name, &directory, &meeting),
-                known.is_some(),
-            )
-            .await;
+        if let Some(record) = known.as_ref().filter(|record| before.as_ref() != Some(record)) {
+            let whole = record.with(&spec);
+            prepared = self.prepare(engine, &whole, Some(&name), progress).await?;
+        }
+        let place = (name.as_str(), directory.as_path(), &meeting);
+        let finding = self.find_or_make(engine, &prepared, &owner, place, known.is_some());
+        let opened = Box::pin(finding).await;
         let (inhabited, found) = match opened {
             Ok(opened) => opened,
             Err(error) => {
@@ -304,17 +307,24 @@ impl DockerBackend {
             }
         };
         let known = known.filter(|_| found.state != OpenState::Created);
-        let record = known.clone().unwrap_or_else(|| Record {
+        let record = Record {
             key: key.to_owned(),
-            env: spec.env.clone(),
-            cwd: spec.cwd.clone(),
-        });
+            spec: match &known {
+                // What it is made of is what was asked for last; what commands see besides is what was asked for first.
+                Some(record) => SandboxSpec {
+                    env: record.spec.env.clone(),
+                    cwd: record.spec.cwd.clone(),
+                    ..record.with(&spec)
+                },
+                None => spec.clone(),
+            },
+        };
         let sandbox = Sandbox {
             id: name,
             key: Some(key.to_owned()),
             directory: directory.clone(),
-            cwd: start_of(spec.cwd.as_ref().or(record.cwd.as_ref()), prepared),
-            env: variables(prepared, record.env.clone(), spec.env),
+            cwd: start_of(spec.cwd.as_ref().or(record.spec.cwd.as_ref()), &prepared),
+            env: variables(&prepared, record.spec.env.clone(), spec.env),
             volumes: prepared.volumes.clone(),
             shell: prepared.shell,
             closing: AtomicBool::new(false),
@@ -322,7 +332,9 @@ impl DockerBackend {
             ties: Mutex::default(),
         };
         let written = match self.check_start(&sandbox, spec.cwd.is_some()).await {
-            Ok(()) if known.is_none() => blocking(&shown, move || record.write(&directory)).await,
+            Ok(()) if known.as_ref() != Some(&record) => {
+                blocking(&shown, move || record.write(&directory)).await
+            }
             other => other,
         };
         if let Err(error) = written {
@@ -333,7 +345,7 @@ impl DockerBackend {
             }
             return Err(error);
         }
-        Ok((sandbox, found))
+        Ok((sandbox, found, prepared))
     }
 
     /// The container of a key: the one that is there, where it is what is asked for and answers, else a new one.

@@ -11,7 +11,7 @@ use crate::policy::mount::{Mount as Planned, Propagation, Relabel, Source};
 #[derive(Debug)]
 pub(super) enum Wish {
     Mount(Box<Mount>),
-    /// As `docker run --volume` has it: the one way to ask for a label of SELinux.
+    /// As `docker run --volume` has it: the one way to ask for a label of `SELinux`.
     Bind(String),
 }
 

@@ -32,19 +32,26 @@ impl DockerBackend {
     pub(super) async fn reach_of(&self, params: ClassifyParams) -> Result<HostAccess, Error> {
         let here = Here::of(&self.0.config.here);
         let engine = self.engine().await?;
-        let mut volumes = BTreeMap::new();
+        let (mut volumes, mut host) = (BTreeMap::new(), engine.known_host(Vec::new()));
         for text in &params.mounts {
             // What is wrong with one is told with its place below.
-            if let Ok(Asked::Mount(mount)) = parse_mount(text, &here)
-                && let Source::Volume { name: Some(name), .. } = mount.source
-                && let Some(volume) = engine.volume(&name).await?
-            {
-                volumes.insert(name, existing(volume));
+            let Ok(Asked::Mount(mount)) = parse_mount(text, &here) else {
+                continue;
+            };
+            match mount.source {
+                Source::HostPath { path, .. } => follow(&mut host, path).await,
+                Source::Volume { name: Some(name), .. } => {
+                    if let Some(volume) = engine.volume(&name).await? {
+                        volumes.insert(name, existing(volume));
+                    }
+                }
+                Source::Volume { name: None, .. } | Source::WindowsPath(_) => {}
             }
         }
-        classify_texts(&params.mounts, &here, &engine.known_host(Vec::new()), |name| {
-            volumes.get(name).cloned()
-        })
+        for volume in volumes.values() {
+            follow_device(&mut host, volume).await;
+        }
+        classify_texts(&params.mounts, &here, &host, |name| volumes.get(name).cloned())
     }
 }
 
@@ -59,11 +66,20 @@ impl Engine {
         container: &ContainerInspectResponse,
         own: Vec<FileIdentity>,
     ) -> Result<Effective, Error> {
-        let mut mounts = Vec::new();
+        let (mut mounts, mut host) = (Vec::new(), self.known_host(own));
         for point in container.mounts.iter().flatten() {
-            mounts.push(self.effective(point).await?);
+            let mount = self.effective(point).await?;
+            match &mount.kind {
+                MountKind::Bind { source, .. } => follow(&mut host, source.clone()).await,
+                MountKind::Volume { driver, options, .. } => {
+                    let (driver, options) = (driver.clone(), options.clone());
+                    follow_device(&mut host, &Existing { driver, options }).await;
+                }
+                _ => {}
+            }
+            mounts.push(mount);
         }
-        Ok(classify(&mounts, &exposure(container), &self.known_host(own)))
+        Ok(classify(&mounts, &exposure(container), &host))
     }
 
     async fn effective(&self, point: &MountPoint) -> Result<EffectiveMount, Error> {
@@ -109,6 +125,7 @@ impl Engine {
         };
         KnownHost {
             engine_sockets: socket.into_iter().collect(),
+            real_paths: BTreeMap::new(),
             own,
         }
     }
@@ -121,6 +138,24 @@ pub(super) async fn identity_of(path: &Path) -> Option<FileIdentity> {
         device: there.dev(),
         inode: there.ino(),
     })
+}
+
+/// Keeps where a path leads, links followed.
+async fn follow(host: &mut KnownHost, path: String) {
+    // A file system that does not answer tells nothing; the path is taken as it is written.
+    let looking = tokio::time::timeout(ANSWER, tokio::fs::canonicalize(&path));
+    let real = looking.await.ok().and_then(Result::ok);
+    if let Some(real) = real.as_deref().and_then(Path::to_str) {
+        host.real_paths.insert(path, real.to_owned());
+    }
+}
+
+/// The same for what a volume's driver mounts.
+async fn follow_device(host: &mut KnownHost, volume: &Existing) {
+    let device = volume.options.as_ref().and_then(|options| options.get("device"));
+    if let Some(device) = device.filter(|device| device.expose().starts_with('/')) {
+        follow(host, device.expose().clone()).await;
+    }
 }
 
 fn existing(volume: Volume) -> Existing {

@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use herm_protocol::{ByteString, Error, ErrorKind, sandbox::Variable};
+use herm_protocol::{
+    Error, ErrorKind,
+    sandbox::{ResourceLimits, SandboxSpec},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{backend::local::kept, files};
@@ -14,15 +17,34 @@ const FILE: &str = "key.json";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) key: String,
-    /// The variables of the sandbox. The directory, and so this file, is its user's alone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) env: Vec<Variable>,
-    /// The directory that commands start in, where it is not that of the container.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) cwd: Option<ByteString>,
+    /// What it was opened with when it was made. The directory, and so this file, is its user's alone.
+    pub(super) spec: SandboxSpec,
 }
 
 impl Record {
+    /// What is asked for now, and where nothing is, what it was made with. Variables and the directory are looked at apart.
+    pub(super) fn with(&self, asked: &SandboxSpec) -> SandboxSpec {
+        let made = &self.spec;
+        let limits = &asked.limits;
+        SandboxSpec {
+            image: asked.image.clone().or_else(|| made.image.clone()),
+            mounts: if asked.mounts.is_empty() {
+                made.mounts.clone()
+            } else {
+                asked.mounts.clone()
+            },
+            network: asked.network.clone().or_else(|| made.network.clone()),
+            limits: ResourceLimits {
+                memory_bytes: limits.memory_bytes.or(made.limits.memory_bytes),
+                pids: limits.pids.or(made.limits.pids),
+                cpu_millis: limits.cpu_millis.or(made.limits.cpu_millis),
+                disk_bytes: limits.disk_bytes.or(made.limits.disk_bytes),
+            },
+            user: asked.user.clone().or_else(|| made.user.clone()),
+            ..asked.clone()
+        }
+    }
+
     /// What is written in a directory, if it is for that key. This blocks.
     ///
     /// # Errors
@@ -69,4 +91,55 @@ pub(super) fn all(base: &Path) -> Vec<(Record, std::path::PathBuf)> {
         .collect();
     found.sort_by(|(left, _), (right, _)| left.key.cmp(&right.key));
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use herm_protocol::sandbox::Network;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_asks_for_is_as_the_sandbox_was_made() {
+        let made = Record {
+            key: "k".into(),
+            spec: SandboxSpec {
+                image: Some("i".into()),
+                network: Some(Network::None),
+                limits: ResourceLimits {
+                    pids: Some(7),
+                    memory_bytes: Some(8),
+                    ..ResourceLimits::default()
+                },
+                ..SandboxSpec::default()
+            },
+        };
+        assert_eq!(made.with(&SandboxSpec::default()), made.spec);
+        let asked = SandboxSpec {
+            network: Some(Network::Default),
+            limits: ResourceLimits {
+                pids: Some(9),
+                ..ResourceLimits::default()
+            },
+            ..SandboxSpec::default()
+        };
+        let with = made.with(&asked);
+        assert_eq!(with.network, Some(Network::Default));
+        assert_eq!((with.limits.pids, with.limits.memory_bytes), (Some(9), Some(8)));
+        assert_eq!(with.image.as_deref(), Some("i"));
+    }
+
+    #[test]
+    fn a_record_is_for_its_key_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("d");
+        let record = Record {
+            key: "k".into(),
+            ..Record::default()
+        };
+        assert_eq!(Record::read(&directory, "k"), Ok(None));
+        record.write(&directory).unwrap();
+        assert_eq!(Record::read(&directory, "k"), Ok(Some(record)));
+        assert!(Record::read(&directory, "other").is_err());
+    }
 }

@@ -143,7 +143,7 @@ async fn execute(arguments: Arguments, place: Place) -> ExitCode {
     let json = arguments.json;
     let ended = if json {
         let record = Record::default();
-        let ended = in_a_sandbox(arguments, place, record.clone(), Wishes(asked)).await;
+        let ended = Box::pin(in_a_sandbox(arguments, place, record.clone(), Wishes(asked))).await;
         if let Err(error) = print_json(&ended, &record) {
             return unwritten(Stream::Stdout, &error);
         }
@@ -151,7 +151,7 @@ async fn execute(arguments: Arguments, place: Place) -> ExitCode {
     } else {
         let live = Live::new(wishes);
         let failure = live.failure();
-        let ended = in_a_sandbox(arguments, place, live, Wishes(asked)).await;
+        let ended = Box::pin(in_a_sandbox(arguments, place, live, Wishes(asked))).await;
         // A signal came first or comes to the same.
         if let Some((stream, error)) = failure.get()
             && signal.load(Ordering::Relaxed) == 0

@@ -324,3 +324,21 @@ fn no_text_makes_it_panic() {
         }
     }
 }
+
+#[test]
+fn the_page_of_the_guide_names_every_option_that_is_taken_and_no_other() {
+    let page = include_str!("../../../docs/config/containers.md");
+    let named: BTreeSet<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `--"))
+        .filter_map(|line| line.split('|').nth(1))
+        .flat_map(|cell| cell.split(','))
+        .map(|option| option.trim().trim_matches('`').trim_start_matches("--"))
+        .collect();
+    let taken: BTreeSet<&str> = table::OPTIONS
+        .iter()
+        .filter(|row| matches!(row.meaning, table::Meaning::Value(_) | table::Meaning::Flag(_)))
+        .map(|row| row.long)
+        .collect();
+    assert_eq!(named, taken);
+}

@@ -20,11 +20,22 @@ const ENGINE_SOCKETS: [&str; 10] = [
 /// Places that are not files, but the kernel and its devices.
 const KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// How far a path reaches.
+/// How far a path reaches, as it is written or where it leads: what reaches further.
 pub(super) fn judge(source: &str, read_only: bool, host: &KnownHost) -> Judged {
     if !source.starts_with('/') {
         return of_windows(source, read_only);
     }
+    let written = judge_one(source, read_only, host);
+    match host.real_paths.get(source) {
+        Some(real) if real != source => {
+            let (level, why) = judge_one(real, read_only, host);
+            if level > written.0 { (level, why) } else { written }
+        }
+        _ => written,
+    }
+}
+
+fn judge_one(source: &str, read_only: bool, host: &KnownHost) -> Judged {
     let path = resolved(source);
     let known = host.engine_sockets.iter().map(|socket| resolved(socket));
     let mut sockets = ENGINE_SOCKETS

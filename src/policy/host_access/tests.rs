@@ -283,6 +283,33 @@ fn an_engines_own_socket_is_known_wherever_it_is() {
 }
 
 #[test]
+fn a_link_is_as_much_as_where_it_leads() {
+    let real_paths = [
+        ("/h/link", "/run"),
+        ("/h/plain", "/h/plain"),
+        ("/run/docker.sock", "/h/file"),
+    ];
+    let host = KnownHost {
+        real_paths: real_paths
+            .map(|(path, real)| (path.to_owned(), real.to_owned()))
+            .into(),
+        ..KnownHost::default()
+    };
+    for (source, expected) in [
+        ("/h/link", Control),
+        ("/h/plain", Read),
+        ("/h/unknown", Read),
+        // Whatever it leads to now.
+        ("/run/docker.sock", Control),
+    ] {
+        let access = classify(&[bind(source, true, Option::None)], &Exposure::default(), &host);
+        assert_eq!(access.level, expected, "{source}: {access:?}");
+    }
+    let device = volume("local", Some(&[("o", "bind"), ("device", "/h/link")]));
+    assert_eq!(classify(&[device], &Exposure::default(), &host).level, Control);
+}
+
+#[test]
 fn other_openings_of_a_container_count() {
     let level = |exposure: Exposure| classify(&[], &exposure, &KnownHost::default());
     assert_eq!(level(Exposure::default()), HostAccess::default());

@@ -293,6 +293,7 @@ pub(crate) async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
         "pause the sandbox" => ("sandbox.pause", json!({"sandbox": sandbox})),
         "save the sandbox" => ("sandbox.snapshot", json!({"sandbox": sandbox})),
         "list jobs" => ("job.list", json!({"sandbox": sandbox})),
+        "tell how far a mount would reach" => ("policy.classify", json!({"mounts": ["/a:/b"]})),
         "close a session" => (
             "session.close",
             json!({"sandbox": sandbox, "session": "herm-none"}),

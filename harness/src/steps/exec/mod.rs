@@ -22,6 +22,7 @@ pub(super) mod race;
 pub(super) mod room;
 mod rpc;
 pub(super) mod session;
+mod session_text;
 pub(super) mod shell;
 mod shell_text;
 pub(super) mod stdin;

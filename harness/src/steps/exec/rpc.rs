@@ -158,6 +158,16 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
             run(scene, rpc, text).await
         }
         "a tool with what a command was given that has ended" => call_with_spent(scene, rpc).await,
+        "a tool in a session whose last command was allowed to" => call_after_another(scene, rpc).await,
+        "a tool with what another command was given" => call_with_borrowed(scene, rpc).await,
+        "a tool from a worker that it has left behind" => call_from_left_behind(scene, rpc).await,
+        other => call_of_session(scene, other, rpc).await,
+    }
+}
+
+/// Calls a tool in a session, after what these words say of it.
+async fn call_of_session(scene: &mut Scene, what: &str, rpc: Rpc) -> StepResult {
+    match what {
         "a tool in a session" => call_in_session(scene, rpc, None).await,
         "a tool in a session that has called one before" => {
             let before = (Some(rpc.clone()), format!("printf 321 | {}", call_of(TURN)));
@@ -175,9 +185,6 @@ async fn call(scene: &mut Scene, what: &str) -> StepResult {
             let before = (None, SET_THE_WAY.to_owned());
             call_in_session(scene, rpc, Some(before)).await
         }
-        "a tool in a session whose last command was allowed to" => call_after_another(scene, rpc).await,
-        "a tool with what another command was given" => call_with_borrowed(scene, rpc).await,
-        "a tool from a worker that it has left behind" => call_from_left_behind(scene, rpc).await,
         other => Err(unknown(other, "called")),
     }
 }

@@ -7,7 +7,7 @@ use herm_protocol::{
     session::SessionRef,
 };
 
-use super::{env, many_sessions, open_files, shell_text, stdin::expect_content};
+use super::{env, many_sessions, open_files, session_text, shell_text, stdin::expect_content};
 use crate::{
     scene::{Failure, Scene, shell},
     step::{StepList, StepResult},
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The variable whose value is carried byte for byte.
-const VALUE: &str = "PROBE_EXPORTED";
+pub(super) const VALUE: &str = "PROBE_EXPORTED";
 
 /// The variable of a session that carries something.
 pub(in crate::steps) const KEPT: &str = "PROBE_KEPT";
@@ -209,55 +209,32 @@ pub(super) async fn carried(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
     Ok([kept.as_bytes(), b"\n", directory.as_bytes(), b"\n"].concat())
 }
 
-/// Shell text for what a command does that ends or spoils its shell.
-fn hostile(what: &str) -> Option<&'static str> {
-    Some(match what {
-        "exits" => "exit 3",
-        "becomes another program" => "exec true",
-        "kills its shell" => "kill -9 $$",
-        "cannot be parsed" => "if then",
-        "has no end" => "cat <<EOF\nunfinished \"",
-        "sets a trap on its end" => "trap 'exit 5' EXIT",
-        "loses its search path" => "PATH=; true",
-        "splits words at slashes" => "IFS=/; set -f; set -C",
-        "has a variable of 1 MiB" => {
-            "PROBE_BIG=x; i=0; while [ $i -lt 20 ]; do PROBE_BIG=$PROBE_BIG$PROBE_BIG; i=$((i+1)); done; export PROBE_BIG"
-        }
-        "has constants" => "readonly PROBE_KEPT; readonly HERM_CONSTANT=1; export HERM_CONSTANT",
-        "names a function cd" => {
-            "cd() { echo taken; }; pwd() { echo taken; }; printf() { echo taken; }; cd /; unset -f pwd printf"
-        }
-        "closes its streams" => "exec <&- >&- 2>&-",
-        "lets nobody use its files" => "umask 777",
-        "may write no files" => "ulimit -f 0",
-        "has no place for temporary files" => "TMPDIR=/herm-nowhere; export TMPDIR",
-        "has no home" => "HOME=/herm-nowhere; export HOME",
-        "ignores requests to end" => "trap '' TERM HUP INT PIPE",
-        "names what shells are to read first" => {
-            "BASH_ENV=/herm-nowhere; ENV=/herm-nowhere; export BASH_ENV ENV"
-        }
-        _ => return None,
-    })
+/// What an option of a shell would not allow.
+async fn do_what_is_not_allowed(scene: &mut Scene, option: &str) -> StepResult {
+    let directory = scene.new_path("options").await?;
+    let text = format!(
+        "mkdir {0} && cd {0} && : > one; {1}",
+        shell::word(directory.as_bytes()),
+        session_text::option_of(option)?.1
+    );
+    run(scene, text).await
 }
 
-/// Shell text that takes something away, and that asks whether it is there.
-fn taken_away(what: &str) -> Result<(String, String), Failure> {
-    let is_a_name = "command -v herm_name >/dev/null 2>&1";
-    let (take, ask) = match what {
-        "the variable" => (format!("unset {VALUE}"), format!("[ -n \"${{{VALUE}+x}}\" ]")),
-        // As `export -n` does it, which not every shell has.
-        "the variable from programs" => (
-            format!("herm_own=${VALUE}; unset {VALUE}; {VALUE}=$herm_own"),
-            format!("sh -c '[ -n \"${{{VALUE}+x}}\" ]'"),
-        ),
-        "the function" => ("unset -f herm_name".into(), is_a_name.into()),
-        "the alias" => ("unalias herm_name".into(), is_a_name.into()),
-        other => return Err(unknown(other, "taken away")),
-    };
-    Ok((take, ask))
+/// What a command of a session does about what its sandbox is kept from, if it is that.
+async fn act_within(scene: &mut Scene, what: &str) -> Option<StepResult> {
+    if what == "tells what it may do" {
+        return Some(r#priv::tell_in_session(scene).await);
+    }
+    let how = what
+        .strip_prefix("looks for ")
+        .filter(|how| how.starts_with("it "))?;
+    Some(host::look_in_session(scene, how).await)
 }
 
 async fn act(scene: &mut Scene, what: &str) -> StepResult {
+    if let Some(done) = act_within(scene, what).await {
+        return done;
+    }
     if let Some(end) = what.strip_prefix("changes what it carries and ") {
         return change_and_end(scene, end).await;
     }
@@ -269,35 +246,23 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         scene.notes.content = Some(text.output.as_bytes().to_vec());
         return run(scene, text.script).await;
     }
-    if let Some(how) = what.strip_prefix("looks for ") {
-        return host::look_in_session(scene, how).await;
-    }
-    if what == "tells what it may do" {
-        return r#priv::tell_in_session(scene).await;
-    }
-    if let Some(text) = hostile(what) {
+    if let Some(text) = session_text::hostile(what) {
         return run(scene, text).await;
     }
     if let Some(option) = what.strip_prefix("turns on ") {
-        return run(scene, option_of(option)?.0).await;
+        return run(scene, session_text::option_of(option)?.0).await;
     }
     if let Some(option) = what
         .strip_prefix("does what ")
         .and_then(|rest| rest.strip_suffix(" would not allow"))
     {
-        let directory = scene.new_path("options").await?;
-        let text = format!(
-            "mkdir {0} && cd {0} && : > one; {1}",
-            shell::word(directory.as_bytes()),
-            option_of(option)?.1
-        );
-        return run(scene, text).await;
+        return do_what_is_not_allowed(scene, option).await;
     }
     if let Some(what) = what.strip_prefix("takes away ") {
-        return run(scene, taken_away(what)?.0).await;
+        return run(scene, session_text::taken_away(what)?.0).await;
     }
     if let Some(what) = what.strip_prefix("looks for ") {
-        let (_, there) = taken_away(what)?;
+        let (_, there) = session_text::taken_away(what)?;
         return run(scene, format!("if {there}; then echo there; else echo gone; fi")).await;
     }
     if let Some(name) = what.strip_prefix("prints its value of ") {
@@ -359,20 +324,6 @@ async fn act(scene: &mut Scene, what: &str) -> StepResult {
         }
         other => Err(unknown(other, "done by a command of a session")),
     }
-}
-
-/// Shell text that turns an option on, and text that is of no use where it is on; there is a file `one`.
-fn option_of(name: &str) -> Result<(&'static str, &'static str), Failure> {
-    Ok(match name {
-        "nounset" => ("set -u", "echo \"done$HERM_NOT_SET\""),
-        "noglob" => (
-            "set -f",
-            "for file in on*; do if [ -e \"$file\" ]; then echo done; fi; done",
-        ),
-        "noclobber" => ("set -C", "echo again > one && echo done"),
-        "xtrace" => ("set -x", "echo done"),
-        other => return Err(unknown(other, "an option of a shell")),
-    })
 }
 
 /// Uses a session of the same name in another sandbox, where it starts afresh, and ends it there or with that sandbox.

@@ -23,10 +23,9 @@ async fn run_text(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(size) = number_in(what, "has ", " KiB") {
         return run_long(scene, size).await;
     }
-    if let Some(behind) = what.strip_prefix("has ") {
-        if behind.contains(" KiB behind what ") {
-            return otherwise::run_long(scene, behind).await;
-        }
+    let behind = what.strip_prefix("has ");
+    if let Some(long) = behind.filter(|behind| behind.contains(" KiB behind what ")) {
+        return otherwise::run_long(scene, long).await;
     }
     if let Some(kind) = what.strip_prefix("holds ") {
         let (text, output) = args::text_that_holds(kind)?;

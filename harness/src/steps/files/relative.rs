@@ -5,7 +5,6 @@ use herm_protocol::{
     client::CallError,
     file::{ChmodParams, MoveParams, PathParams, ReadParams, RemoveParams, WriteParams},
     method,
-    sandbox::Empty,
 };
 
 use crate::{
@@ -32,99 +31,13 @@ pub(super) async fn use_file(scene: &mut Scene, how: &str) -> StepResult {
         ))
         .await?;
     let path = ByteString::from(format!("./{directory}/file"));
-    let sandbox = scene.sandbox().await?.id;
-    let patience = scene.patience();
-    let client = scene.client().await?;
-    let (mut mode, mut names, mut seen) = ("-rw-r-----", "file\n", String::new());
-    let answer: Result<(), CallError> = match how {
-        "read" => {
-            let params = ReadParams {
-                sandbox,
-                path,
-                offset: 0,
-                length: None,
-            };
-            let read = client.call::<method::ReadFile>(&params, patience).await;
-            read.map(|read| seen = String::from_utf8_lossy(read.data.as_bytes()).into_owned())
+    let (mode, names) = match how {
+        "read" | "described" | "listed" => {
+            look_at(scene, how, &directory, path).await?;
+            ("-rw-r-----", "file\n")
         }
-        "described" => {
-            let params = PathParams { sandbox, path };
-            let told = client.call::<method::StatFile>(&params, patience).await;
-            told.map(|told| seen = format!("{} {:o}", told.name.to_string_lossy(), told.mode))
-        }
-        "listed" => {
-            let path = directory.as_str().into();
-            let params = PathParams { sandbox, path };
-            let listed = client.call::<method::ListDirectory>(&params, patience).await;
-            listed.map(|listed| {
-                let names: Vec<_> = listed
-                    .entries
-                    .iter()
-                    .map(|entry| entry.name.to_string_lossy())
-                    .collect();
-                seen = names.join(" ");
-            })
-        }
-        "moved" => {
-            names = "new\n";
-            let to = format!("{directory}/new").as_str().into();
-            let params = MoveParams {
-                sandbox,
-                from: path,
-                to,
-            };
-            client
-                .call::<method::MoveFile>(&params, patience)
-                .await
-                .map(nothing)
-        }
-        "removed" => {
-            names = "";
-            let params = RemoveParams {
-                sandbox,
-                path,
-                recursive: false,
-            };
-            client
-                .call::<method::RemoveFile>(&params, patience)
-                .await
-                .map(nothing)
-        }
-        "given other permissions" => {
-            mode = "-rwx------";
-            let params = ChmodParams {
-                sandbox,
-                path,
-                mode: 0o700,
-            };
-            client
-                .call::<method::ChangeMode>(&params, patience)
-                .await
-                .map(nothing)
-        }
-        "joined by a directory" => {
-            names = "beside\nfile\n";
-            let path = format!("{directory}/beside").as_str().into();
-            let params = PathParams { sandbox, path };
-            client
-                .call::<method::MakeDirectory>(&params, patience)
-                .await
-                .map(nothing)
-        }
-        other => return Err(unknown(other, "done to a file")),
+        _ => change(scene, how, &directory, path).await?,
     };
-    if scene.answer(answer)?.is_none() {
-        return Err(scene.refusal()?.clone().into());
-    }
-    let told = match how {
-        "read" => CONTENT,
-        "described" => "file 640",
-        "listed" => "file",
-        _ => "",
-    };
-    if seen != told {
-        return Err(Failure::failed(format!("{told:?}"), format!("{seen:?}")));
-    }
     let modes = if names.is_empty() {
         String::new()
     } else {
@@ -135,7 +48,103 @@ pub(super) async fn use_file(scene: &mut Scene, how: &str) -> StepResult {
     Ok(())
 }
 
-fn nothing(_: Empty) {}
+/// What is told of the file, or of what is in its directory, is true.
+async fn look_at(scene: &mut Scene, how: &str, directory: &str, path: ByteString) -> StepResult {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let (expected, seen): (&str, Result<String, CallError>) = match how {
+        "read" => {
+            let params = ReadParams {
+                sandbox,
+                path,
+                offset: 0,
+                length: None,
+            };
+            let read = client.call::<method::ReadFile>(&params, patience).await;
+            (
+                CONTENT,
+                read.map(|read| String::from_utf8_lossy(read.data.as_bytes()).into_owned()),
+            )
+        }
+        "described" => {
+            let params = PathParams { sandbox, path };
+            let told = client.call::<method::StatFile>(&params, patience).await;
+            (
+                "file 640",
+                told.map(|told| format!("{} {:o}", told.name.to_string_lossy(), told.mode)),
+            )
+        }
+        _ => {
+            let path = directory.into();
+            let params = PathParams { sandbox, path };
+            let listed = client.call::<method::ListDirectory>(&params, patience).await;
+            let names = listed.map(|listed| {
+                let names = listed.entries.iter().map(|entry| entry.name.to_string_lossy());
+                names.collect::<Vec<_>>().join(" ")
+            });
+            ("file", names)
+        }
+    };
+    match scene.answer(seen)? {
+        Some(seen) if seen == expected => Ok(()),
+        Some(seen) => Err(Failure::failed(format!("{expected:?}"), format!("{seen:?}"))),
+        None => Err(scene.refusal()?.clone().into()),
+    }
+}
+
+/// Changes the file or its directory; gives the permissions of the file and the names that there should be then.
+async fn change(
+    scene: &mut Scene,
+    how: &str,
+    directory: &str,
+    path: ByteString,
+) -> Result<(&'static str, &'static str), Failure> {
+    let sandbox = scene.sandbox().await?.id;
+    let patience = scene.patience();
+    let client = scene.client().await?;
+    let beside = |name: &str| ByteString::from(format!("{directory}/{name}").as_str());
+    let (there, answer) = match how {
+        "moved" => {
+            let params = MoveParams {
+                sandbox,
+                from: path,
+                to: beside("new"),
+            };
+            let moved = client.call::<method::MoveFile>(&params, patience).await;
+            (("-rw-r-----", "new\n"), moved)
+        }
+        "removed" => {
+            let params = RemoveParams {
+                sandbox,
+                path,
+                recursive: false,
+            };
+            let removed = client.call::<method::RemoveFile>(&params, patience).await;
+            (("", ""), removed)
+        }
+        "given other permissions" => {
+            let params = ChmodParams {
+                sandbox,
+                path,
+                mode: 0o700,
+            };
+            let given = client.call::<method::ChangeMode>(&params, patience).await;
+            (("-rwx------", "file\n"), given)
+        }
+        "joined by a directory" => {
+            let path = beside("beside");
+            let params = PathParams { sandbox, path };
+            let made = client.call::<method::MakeDirectory>(&params, patience).await;
+            (("-rw-r-----", "beside\nfile\n"), made)
+        }
+        other => return Err(unknown(other, "done to a file")),
+    };
+    match scene.answer(answer)? {
+        Some(_) => Ok(there),
+        None => Err(scene.refusal()?.clone().into()),
+    }
+}
 
 /// The names that a command finds, and the permissions of the file among them.
 pub(crate) async fn find(scene: &mut Scene) -> StepResult {

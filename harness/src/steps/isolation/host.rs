@@ -1,6 +1,6 @@
 //! HOST: a sandbox sees nothing of the machine that it runs on.
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf, time::Duration};
 
 use herm_protocol::{
     ByteString,
@@ -139,7 +139,9 @@ async fn on_loopback(scene: &mut Scene) -> Result<String, Failure> {
         } else {
             format!("http://{address}:{port}/{word}")
         };
-        text += &format!(
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
             "if command -v nc >/dev/null; then printf '%s\\n' {word} | nc -w 2 {address} {port}\n\
              elif command -v curl >/dev/null; then curl -s -m 2 {url}\n\
              elif command -v wget >/dev/null; then wget -q -T 2 -t 1 -O - {url}\n\

@@ -8,6 +8,7 @@ mod image;
 mod limit;
 mod outside;
 pub(super) mod r#priv;
+pub(super) mod secret;
 pub(super) mod tenant;
 mod way;
 
@@ -30,6 +31,7 @@ pub(super) use limit::{fill, run_without_room};
 pub(super) fn register(steps: &mut StepList) {
     asked::register(steps);
     host::register(steps);
+    secret::register(steps);
     steps.when("a command tries to {words}", |scene, arguments| {
         Box::pin(async move {
             match arguments.words(0)? {
@@ -54,6 +56,7 @@ pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
         "what it may do" => return r#priv::tell(scene).await,
         "the name of its machine" => host::NAME,
         "what its kernel has logged" => host::LOG,
+        "the variables of every process that it sees" => secret::OF_ALL,
         other => limit::told(other).ok_or_else(|| unknown(other, "told"))?,
     };
     let params = scene.command(text).await?;
@@ -112,7 +115,7 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "told so" => image::told_so(scene),
         "as if nobody had asked" => image::nothing_more(scene).await,
         "told the limit that was asked for" => limit::told_as_asked(scene),
-        other => Err(unknown(other, "seen")),
+        other => secret::it_is(scene, other).await,
     }
 }
 

@@ -78,8 +78,12 @@ const SETS: [&str; 5] = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
 /// How many processes a command tries to start: more than a limit of 64 leaves room for.
 const MANY: u32 = 160;
 
+/// Where a program lies in memory, and where its code begins in its file.
+const BASE: u64 = 0x40_0000;
+const HEADERS: u64 = 64 + 56;
+
 /// How long it may take to find out that no more processes can be started: some shells try again for seconds.
-const FINDS_OUT: Duration = Duration::from_secs(60);
+const FINDS_OUT: Duration = Duration::from_mins(1);
 
 /// Sockets through which whoever reaches them has a container engine, and with it its host.
 const ENGINES: [&str; 7] = [
@@ -249,7 +253,7 @@ async fn act(scene: &mut Scene, what: &str) -> Result<String, Failure> {
         other => return Err(unknown(other, "tried")),
     };
     Ok(format!(
-        "if ! command -v {tool} >/dev/null; then echo missing {tool}; elif {{ {text}; }} >/dev/null 2>&1; then echo done; fi; echo looked"
+        "if ! command -v {tool} >/dev/null; then echo missing {tool}; elif {{ {text}; }} >/dev/null 2>&1; then echo done by {tool}; fi; echo looked"
     ))
 }
 
@@ -307,12 +311,14 @@ fn give_away() -> String {
 /// What was tried was refused, or has found nothing.
 pub(super) fn in_vain(scene: &Scene) -> StepResult {
     let seen = told(&scene.notes.content.clone().unwrap_or_default())?;
-    let done: Vec<&str> = seen.lines().filter(|line| line.starts_with("done")).collect();
+    let done: Vec<&str> = seen
+        .lines()
+        .filter_map(|line| line.strip_prefix("done "))
+        .collect();
     if !done.is_empty() {
-        return Err(Failure::failed(
-            "it to be refused, or to find nothing",
-            format!("it could be done: {}", show(done.join("; ").as_bytes())),
-        ));
+        let done = show(done.join("; ").as_bytes());
+        let expected = "it to be refused, or to find nothing";
+        return Err(Failure::failed(expected, format!("it could be done: {done}")));
     }
     match seen.lines().find_map(|line| line.strip_prefix("missing ")) {
         Some(tool) => Err(Failure::inconclusive(format!("{tool} is not in the sandbox"))),
@@ -354,8 +360,6 @@ fn program(machine: &str) -> Option<Vec<u8>> {
         ),
         _ => return None,
     };
-    const BASE: u64 = 0x40_0000;
-    const HEADERS: u64 = 64 + 56;
     let size = HEADERS + code.len() as u64;
     // The header of the file, and that of its one part (<https://man7.org/linux/man-pages/man5/elf.5.html>).
     let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
@@ -391,9 +395,9 @@ async fn gain(scene: &mut Scene) -> StepResult {
         let make = format!(
             "cd {place} && {print} > {name} && chmod 4755 {name} && ./{name} && echo \"$(pwd -P)/{name}\""
         );
-        let made = as_user(scene, "root", make).await?;
-        let path = String::from_utf8_lossy(made.1.trim_ascii()).into_owned();
-        if made.0 != (Outcome::Exited { code: 0 }) || path.is_empty() {
+        let (outcome, printed) = as_user(scene, "root", make).await?;
+        let path = String::from_utf8_lossy(printed.trim_ascii()).into_owned();
+        if outcome != (Outcome::Exited { code: 0 }) || path.is_empty() {
             continue;
         }
         let word = shell::word(path.as_bytes());

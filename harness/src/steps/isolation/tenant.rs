@@ -17,6 +17,9 @@ const PLACES: &str = ". \"$HOME\" /tmp /var/tmp /dev/shm /run /run/lock";
 /// The lowest number of a port that is nobody's by custom.
 const LOWEST: u32 = 20_000;
 
+/// Shell text that finds the program that listens and calls.
+const NETCAT: &str = "n=nc; command -v nc >/dev/null || n='busybox nc'";
+
 /// How often whoever listens in the first sandbox is called from there until it answers.
 const CALLS: u32 = 40;
 
@@ -63,16 +66,21 @@ async fn listen(scene: &mut Scene) -> StepResult {
         .bytes()
         .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let port = LOWEST + serial % LOWEST;
-    if !scene.prepare("command -v nc || :").await?.is_empty() {
-        let params = scene.command(format!("echo {word} | nc -l -p {port}")).await?;
-        let exec = scene.start(&params).await?;
-        scene.running.push(exec);
-        tokio::time::sleep(scene.scaled(Duration::from_millis(300))).await;
-        scene.notes.number = Some(port.into());
-        scene.machine.set_word(word);
-        return Ok(());
+    let with = scene
+        .prepare("for n in nc busybox; do command -v $n && break; done; :")
+        .await?;
+    if with.is_empty() {
+        return Err(Failure::inconclusive("nc is not in the sandbox to listen with"));
     }
-    Err(Failure::inconclusive("nc is not in the sandbox to listen with"))
+    let params = scene
+        .command(format!("{NETCAT}; echo {word} | $n -l -p {port}"))
+        .await?;
+    let exec = scene.start(&params).await?;
+    scene.running.push(exec);
+    tokio::time::sleep(scene.scaled(Duration::from_millis(300))).await;
+    scene.notes.number = Some(port.into());
+    scene.machine.set_word(word);
+    Ok(())
 }
 
 /// Looks from the second of two sandboxes for what the first one has; `None` where the words say something else.
@@ -119,8 +127,8 @@ async fn look_for_process(scene: &mut Scene, action: &str) -> StepResult {
 /// Calls the port of the loopback that somebody listens on in the first one, and then from there, where it has to answer.
 async fn call(scene: &mut Scene) -> StepResult {
     let port = scene.notes.number.unwrap_or_default();
-    let call = format!("nc -w 2 127.0.0.1 {port} </dev/null 2>/dev/null");
-    host::look(scene, format!("{call}; echo looked")).await?;
+    let call = format!("$n -w 2 127.0.0.1 {port} </dev/null 2>/dev/null");
+    host::look(scene, format!("{NETCAT}; {call}; echo looked")).await?;
     let seen = scene.notes.content.clone();
     let told = super::told(&seen.unwrap_or_default())?;
     let word = word(scene)?;
@@ -128,7 +136,9 @@ async fn call(scene: &mut Scene) -> StepResult {
         return Ok(());
     }
     let second = scene.own.pop();
-    let text = format!("i=0; while [ $i -lt {CALLS} ]; do {call} && break; sleep 0.1; i=$((i+1)); done; :");
+    let text = format!(
+        "{NETCAT}; i=0; while [ $i -lt {CALLS} ]; do {call} && break; sleep 0.1; i=$((i+1)); done; :"
+    );
     let answered = scene
         .prepare_within(text, scene.scaled(Duration::from_secs(20)))
         .await;

@@ -174,13 +174,11 @@ async fn destroy_together(scene: &mut Scene, times: usize) -> StepResult {
     let asked = (0..times).map(|_| client.call::<method::Close>(&params, patience));
     let mut found = 0;
     for answer in futures::future::join_all(asked).await {
-        match scene.answer(answer)? {
-            Some(closed) => found += usize::from(closed.existed),
-            None => {
-                let expected = "each to be told that the sandbox is gone";
-                return Err(Failure::failed(expected, scene.refusal()?.to_string()));
-            }
-        }
+        let Some(closed) = scene.answer(answer)? else {
+            let expected = "each to be told that the sandbox is gone";
+            return Err(Failure::failed(expected, scene.refusal()?.to_string()));
+        };
+        found += usize::from(closed.existed);
     }
     scene.own.retain(|sandbox| sandbox.id != id);
     scene.notes.name = Some(id);

@@ -166,7 +166,9 @@ impl Begun {
     }
 
     fn said(&self, line: &[u8]) {
-        self.lock().1 = String::from_utf8_lossy(line).trim().to_owned();
+        String::from_utf8_lossy(line)
+            .trim()
+            .clone_into(&mut self.lock().1);
     }
 }
 

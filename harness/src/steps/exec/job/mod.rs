@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 use herm_protocol::{
     Error, ErrorKind,
     client::{CallError, Client},
-    exec::Outcome,
+    exec::{Outcome, RunParams},
     job::{JobInfo, JobListParams, JobRef, JobWaitParams},
     method,
 };
@@ -105,7 +105,17 @@ async fn list_variables(scene: &mut Scene) -> StepResult {
 
 /// Runs a job to its end, and gives what it has printed.
 pub(crate) async fn printed_by(scene: &mut Scene, text: String) -> Result<Vec<u8>, Failure> {
-    let params = begin::detached(scene, text).await?;
+    let params = scene.command(text).await?;
+    run_to_its_end(scene, params).await
+}
+
+/// Runs a command as a job to its end, and gives what it has printed.
+pub(crate) async fn run_to_its_end(scene: &mut Scene, params: RunParams) -> Result<Vec<u8>, Failure> {
+    let params = RunParams {
+        detach: true,
+        window: None,
+        ..params
+    };
     scene.notes.name = Some(begin::begin(scene, &params).await?);
     over(scene).await?;
     output::from_the_beginning(scene).await

@@ -188,6 +188,10 @@ impl Adapter for Backend {
                 Error::new(ErrorKind::TimedOut, &sandbox.id, message).with_fix("close it again")
             );
         }
+        // Another caller may have closed it while this one waited.
+        if self.sandbox(&params.sandbox).is_err() {
+            return Ok(Closed { existed: false });
+        }
         let directory = sandbox.directory.clone();
         let removed =
             tokio::task::spawn_blocking(move || remove_tree(&directory, Locked::Open)).await;

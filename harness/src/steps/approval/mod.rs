@@ -1,0 +1,3 @@
+//! Steps of the chapters about what may be done without a question.
+
+pub(super) mod risk;
