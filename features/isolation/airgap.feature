@@ -73,7 +73,7 @@ Feature: AIRGAP: a sandbox without a network has none
       | somehow                    |
       | as another user            |
 
-  @id:AIRGAP-007 @must @since:0.1 @profile:airgapped @needs:network_none,concurrency @fresh @mutant:no-network-in-name-only @mutant:waits-for-a-network @mutant:sends-through-a-neighbour
+  @id:AIRGAP-007 @must @since:0.1 @profile:airgapped @needs:network_none,concurrency @fresh @mutant:waits-for-a-network @mutant:sends-through-a-neighbour
   Scenario: A sandbox beside it that has a network lends it none
     A helper had the network that its sandbox was denied (https://github.com/NousResearch/hermes-agent/issues/87995).
     Given a sandbox with no network, beside one with the usual network

@@ -23,7 +23,7 @@ pub struct ConditionInfo {
     /// What is done for it here, in one line for people.
     pub does: String,
     /// What an error that comes of it has to name: a program, an address, a variable. Only told by conditions that take
-    /// something away.
+    /// something away, and by those of other images: there it is the image's name, which a caller may open a sandbox with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<String>,
 }

@@ -33,7 +33,7 @@ use herm_protocol::{
     exec::{Command, RunParams, RunResult, Stream},
     initialize::Initialized,
     method,
-    sandbox::{CloseHow, CloseParams, Closed, OpenParams, Opened, ResourceLimits, SandboxSpec},
+    sandbox::{CloseHow, CloseParams, Closed, Network, OpenParams, Opened, ResourceLimits, SandboxSpec},
 };
 
 pub use beat::Beat;
@@ -129,6 +129,8 @@ pub(crate) struct Notes {
     pub(crate) expected: Vec<Expected>,
     /// Whether each of them has left its mark.
     pub(crate) marks: Vec<bool>,
+    /// The network that the scenario's key was opened with.
+    pub(crate) network: Option<Network>,
     /// The directory of this machine that the sandbox was given, or should have been.
     pub(crate) mounted: Option<PathBuf>,
     /// The limits that the sandbox in question was given.
@@ -244,9 +246,12 @@ impl Scene {
     /// Opens a sandbox that has to be there for the scenario to mean anything, and waits until it runs commands: that one
     /// is ready at once is a requirement of its own.
     pub(crate) async fn prepare_sandbox(&mut self, spec: SandboxSpec) -> Result<Sandbox, Failure> {
-        self.open(spec)
-            .await
-            .map_err(|error| Failure::from(error).while_preparing())?;
+        self.open_ready(spec).await.map_err(Failure::while_preparing)
+    }
+
+    /// As [`Self::prepare_sandbox`], where it is a rule that this sandbox can be opened.
+    pub(crate) async fn open_ready(&mut self, spec: SandboxSpec) -> Result<Sandbox, Failure> {
+        self.open(spec).await?;
         let own = self.own.last().cloned();
         let sandbox = own.ok_or_else(|| Failure::suite("the sandbox was not kept"))?;
         let patience = self.patience();

@@ -341,7 +341,12 @@ impl Workshop {
             launch.environment.push((name, variable.value.to_os_string()));
         }
         let (client, transcript) = self.start_with(&launch)?;
-        self.introduce(client, transcript, &self.introduction()).await
+        let mut worker = self.introduce(client, transcript, &self.introduction()).await?;
+        if !variables.is_empty() {
+            // Started in a world of its own, where nothing may run: that says nothing of those that are started in the usual one.
+            worker.useless = Arc::default();
+        }
+        Ok(worker)
     }
 
     /// The same in a room of its own.

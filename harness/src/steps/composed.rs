@@ -225,6 +225,7 @@ async fn run_program(scene: &mut Scene, which: &str) -> StepResult {
         "prints its working directory" => otherwise::print_directory(scene).await,
         "names the files that it holds open" => open_files::tell_by_program(scene).await,
         "tells the name that it was called by" => args::tell_own_name(scene).await,
+        "tells that it runs" => isolation::tell_running_by_program(scene).await,
         "of no words is run" => error::run_no_words(scene).await,
         "that does not exist is run" => exit::run_missing(scene).await,
         "that only a shell has within itself is run" => exit::run_builtin(scene).await,

@@ -286,6 +286,7 @@ fn ended_by_signal(scene: &Scene, expected: i32) -> StepResult {
 
 fn set_up_failed(scene: &Scene, why: &str) -> StepResult {
     let expected = match why {
+        "the shell was not found" => SetupFailure::ShellNotFound,
         "the program was not found" => SetupFailure::ProgramNotFound,
         "the directory was not found" => SetupFailure::CwdNotFound,
         "it is no directory" => SetupFailure::CwdNotADirectory,
@@ -397,6 +398,7 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
     let any_of: &[ErrorKind] = match how {
         "as unsupported or as an invalid argument" => &[ErrorKind::Unsupported, ErrorKind::InvalidArgument],
         "because a file is there" => &[ErrorKind::AlreadyExists, ErrorKind::NotADirectory],
+        "because there is no such image" => &[ErrorKind::NotFound, ErrorKind::Unavailable],
         "because the directory is not there" => &[ErrorKind::NotFound, ErrorKind::InvalidArgument],
         "because something is there" => &[ErrorKind::AlreadyExists, ErrorKind::IsADirectory],
         _ => &[],

@@ -183,7 +183,7 @@ pub struct Condition {
     /// What is done for it, in one line for people.
     pub does: String,
     /// What an error that comes of it has to name: a program, an address, a variable. For conditions that take something
-    /// away.
+    /// away, and for those of other images: there it is the image's name.
     #[serde(default)]
     #[schemars(with = "Option<Text>")]
     pub names: Option<Spanned<Text>>,

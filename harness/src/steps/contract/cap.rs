@@ -200,8 +200,11 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
     if property == "variables that look like lines of a file" {
         return like_lines::give_sandbox(scene).await;
     }
-    if property == "a directory of this machine that is not there" {
-        return mount::open_missing(scene).await;
+    match property {
+        "a directory of this machine that is not there" => return mount::open_missing(scene).await,
+        "an image that does not exist" => return isolation::open_unknown_image(scene).await,
+        "the image that has no shell" => return isolation::open_without_shell(scene).await,
+        _ => {}
     }
     let mut key = None;
     let spec = SandboxSpec::default();

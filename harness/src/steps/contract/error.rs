@@ -35,7 +35,7 @@ pub(super) fn register(steps: &mut StepList) {
 
 fn the_error(scene: &Scene, what: &str) -> StepResult {
     let name = match what {
-        "names the sandbox" => scene.notes.name.clone().unwrap_or_default(),
+        "names the sandbox" | "names the image" => scene.notes.name.clone().unwrap_or_default(),
         "names the file" => {
             let file = scene.notes.file.clone().unwrap_or_default();
             file.to_string_lossy().into_owned()

@@ -93,7 +93,7 @@ pub(crate) async fn open(scene: &mut Scene, words: &str) -> StepResult {
     };
     scene.notes.mounted = Some(source);
     scene.notes.directory = Some(wanted.target.into());
-    scene.prepare_sandbox(spec).await.map(|_| ())
+    scene.open_ready(spec).await.map(|_| ())
 }
 
 /// Asks for a directory that is not there.

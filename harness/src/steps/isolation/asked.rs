@@ -24,7 +24,7 @@ pub(super) fn register(steps: &mut StepList) {
     });
 }
 
-/// Opens the sandbox of the scenario, and before it another one where the words ask for one beside it.
+/// Opens the sandbox of the scenario, which whoever declares what it needs does not refuse, and before it another one where the words ask for one beside it.
 async fn prepare(scene: &mut Scene, words: &str) -> StepResult {
     if let Some(directory) = words.strip_prefix("a directory of this machine") {
         return mount::open(scene, directory).await;
@@ -36,7 +36,7 @@ async fn prepare(scene: &mut Scene, words: &str) -> StepResult {
     for words in beside.into_iter().chain([words]) {
         let spec = spec_of(words).ok_or_else(|| unknown(words, "asked of a sandbox"))?;
         scene.notes.limits = spec.limits.clone();
-        scene.prepare_sandbox(spec).await?;
+        scene.open_ready(spec).await?;
     }
     Ok(())
 }

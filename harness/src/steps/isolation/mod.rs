@@ -4,6 +4,7 @@ mod address;
 mod airgap;
 mod asked;
 pub(super) mod host;
+mod image;
 mod limit;
 mod outside;
 pub(super) mod r#priv;
@@ -21,6 +22,10 @@ use crate::{
 };
 
 pub(super) use asked::{WITHOUT_NETWORK, open_contradiction, spec_of};
+pub(super) use image::{
+    condition as image_condition, open_unknown as open_unknown_image, open_without_shell,
+    tell_running_by_program,
+};
 pub(super) use limit::{fill, run_without_room};
 
 pub(super) fn register(steps: &mut StepList) {
@@ -43,6 +48,9 @@ pub(super) fn register(steps: &mut StepList) {
 pub(super) async fn tell(scene: &mut Scene, what: &str) -> StepResult {
     if let Some(how) = what.strip_prefix("its ways to a network") {
         return airgap::tell_ways(scene, how.trim_start_matches(", run ")).await;
+    }
+    if let Some(how) = what.strip_prefix("that it runs, run ") {
+        return image::tell_running(scene, how).await;
     }
     let text = match what {
         "what it may do" => return r#priv::tell(scene).await,
@@ -72,6 +80,9 @@ pub(super) async fn command_uses(scene: &mut Scene, what: &str) -> StepResult {
         "what is in that directory, and adds to it" => mount::read_and_add(scene).await,
         "every means to change that directory" => mount::change(scene).await,
         "every way to look beyond that directory" => mount::look_beyond(scene).await,
+        "processes that lose their parent, and looks for them when they have ended" => {
+            image::make_orphans(scene).await
+        }
         "most of that in each of them" => limit::use_both(scene).await,
         other => Err(unknown(other, "used by a command")),
     }
@@ -101,6 +112,8 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "still not there on this machine" => mount::still_missing(scene).await,
         "told nothing of what lies beside it" => mount::nothing_beside(scene),
         "told truly whether it has run" => limit::told_whether_it_ran(scene).await,
+        "told so" => image::told_so(scene),
+        "as if nobody had asked" => image::nothing_more(scene).await,
         "told the limit that was asked for" => limit::told_as_asked(scene),
         other => secret::it_is(scene, other).await,
     }
@@ -115,6 +128,7 @@ pub(super) fn it_was(scene: &Scene, what: &str) -> StepResult {
         "given most of that room, and no more" => limit::given_most_processes(scene),
         "given about a quarter of a processor" => limit::given_a_quarter(scene),
         "told that there is no room, and has not written more" => limit::told_no_room_on_disk(scene),
+        "left with none of them" => image::left_with_none(scene),
         "enough for both" => limit::enough_for_both(scene),
         other => Err(unknown(other, "seen")),
     }

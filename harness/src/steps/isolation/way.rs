@@ -28,7 +28,7 @@ pub(super) async fn run(scene: &mut Scene, way: &str, text: &str) -> Result<Vec<
     let params = scene.command(text).await?;
     let params = match way {
         "as a job" => return run_as_job(scene, params).await,
-        "" => params,
+        "" | "by a shell" => params,
         "after many others" => {
             for _ in 0..MANY {
                 scene.prepare("true").await?;

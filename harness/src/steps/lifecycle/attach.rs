@@ -104,6 +104,7 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
         other => return Err(unknown(other, "a key")),
     });
     scene.alone = true;
+    scene.notes.network.clone_from(&network);
     let env = if scene.declares("env").await? {
         vec![Variable::new(VARIABLE.0, VARIABLE.1)]
     } else {
@@ -120,7 +121,11 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
 }
 
 async fn open_again(scene: &mut Scene, after: &str) -> StepResult {
-    let mut spec = SandboxSpec::default();
+    // What the first caller has asked of the network, later ones ask, too, unless the words say otherwise.
+    let mut spec = SandboxSpec {
+        network: scene.notes.network.clone(),
+        ..SandboxSpec::default()
+    };
     let (at_the_time, after) = match after.strip_prefix("at the time of the mark, ") {
         Some(after) => (true, after),
         None => (false, after),

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     scene::{Failure, Scene, Without},
     step::{StepList, StepResult},
+    steps::isolation,
 };
 
 /// How long an opening may take to be refused, before scaling.
@@ -30,7 +31,8 @@ pub(super) fn register(steps: &mut StepList) {
                     "with next to no room for files" => "disk.full",
                     "with little memory" => "memory.short",
                     "whose clock is about to jump ahead" => "clock.advance",
-                    other => return Err(Failure::suite(format!("{other:?} is no condition"))),
+                    other => isolation::image_condition(other)
+                        .ok_or_else(|| Failure::suite(format!("{other:?} is no condition")))?,
                 };
                 scene.bring_about(condition, None).await
             })
