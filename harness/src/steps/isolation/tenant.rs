@@ -1,8 +1,6 @@
 //! TENANT: two sandboxes see nothing of each other.
 
-use std::time::Duration;
-
-use herm_protocol::sandbox::SandboxSpec;
+use herm_protocol::{client::ExecRecord, exec::Stream, sandbox::SandboxSpec};
 
 use super::host;
 use crate::{
@@ -20,8 +18,14 @@ const LOWEST: u32 = 20_000;
 /// Shell text that finds the program that listens and calls.
 const NETCAT: &str = "n=nc; command -v nc >/dev/null || n='busybox nc'";
 
-/// How often whoever listens in the first sandbox is called from there until it answers.
-const CALLS: u32 = 40;
+/// How often whoever listens is called until it answers.
+const CALLS: u32 = 6;
+
+/// What the first who listens tells.
+const CONTROL: &str = "control";
+
+/// What is printed before the second one listens.
+const READY: &str = "ready";
 
 /// Does something in the first of two sandboxes, which is the one in question meanwhile.
 pub(crate) async fn in_first(scene: &mut Scene, what: &str) -> StepResult {
@@ -58,7 +62,8 @@ async fn leave_files(scene: &mut Scene) -> StepResult {
     Ok(())
 }
 
-/// Somebody who tells a word to the first who calls.
+/// Somebody who tells a word to the first who calls, after the same command has called somebody who listened in the same way:
+/// where that was in vain, nothing could be found out.
 async fn listen(scene: &mut Scene) -> StepResult {
     let word = scene.token();
     // Both sandboxes have ports of their own; where they do not, no other scenario has chosen the same one.
@@ -66,21 +71,37 @@ async fn listen(scene: &mut Scene) -> StepResult {
         .bytes()
         .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let port = LOWEST + serial % LOWEST;
-    let with = scene
-        .prepare("for n in nc busybox; do command -v $n && break; done; :")
-        .await?;
-    if with.is_empty() {
-        return Err(Failure::inconclusive("nc is not in the sandbox to listen with"));
-    }
-    let params = scene
-        .command(format!("{NETCAT}; echo {word} | $n -l -p {port}"))
-        .await?;
-    let exec = scene.start(&params).await?;
+    let text = format!(
+        "{NETCAT}; echo {CONTROL} | $n -l -p {port} & {}; wait; echo {READY}; echo {word} | $n -l -p {port}",
+        call_again_and_again(port)
+    );
+    let params = scene.command(text).await?;
+    let mut exec = scene.start(&params).await?;
+    let said = |record: &ExecRecord, what: &str| {
+        let printed = String::from_utf8_lossy(&record.bytes(Stream::Stdout)).into_owned();
+        printed.lines().any(|line| line == what)
+    };
+    let patience = scene.patience();
+    let ready = exec
+        .wait_until(patience, |record| said(record, READY) || record.answer.is_some())
+        .await;
+    let able = said(exec.record(), CONTROL);
     scene.running.push(exec);
-    tokio::time::sleep(scene.scaled(Duration::from_millis(300))).await;
+    if ready.is_err() || !able {
+        return Err(Failure::inconclusive(
+            "nobody in the first sandbox could be called there; it needs nc or busybox",
+        ));
+    }
     scene.notes.number = Some(port.into());
     scene.machine.set_word(word);
     Ok(())
+}
+
+/// Shell text that calls whoever listens on a port of the loopback until it is answered, or for a second or two.
+fn call_again_and_again(port: u32) -> String {
+    format!(
+        "i=0; while [ $i -lt {CALLS} ] && ! $n -w 2 127.0.0.1 {port} </dev/null 2>/dev/null | grep .; do sleep 0.2; i=$((i+1)); done"
+    )
 }
 
 /// Looks from the second of two sandboxes for what the first one has; `None` where the words say something else.
@@ -124,31 +145,12 @@ async fn look_for_process(scene: &mut Scene, action: &str) -> StepResult {
     Ok(())
 }
 
-/// Calls the port of the loopback that somebody listens on in the first one, and then from there, where it has to answer.
+/// Calls the port of the loopback that somebody listens on in the first one.
 async fn call(scene: &mut Scene) -> StepResult {
     let port = scene.notes.number.unwrap_or_default();
-    let call = format!("$n -w 2 127.0.0.1 {port} </dev/null 2>/dev/null");
-    host::look(scene, format!("{NETCAT}; {call}; echo looked")).await?;
-    let seen = scene.notes.content.clone();
-    let told = super::told(&seen.unwrap_or_default())?;
-    let word = word(scene)?;
-    if told.contains(&word) {
-        return Ok(());
-    }
-    let second = scene.own.pop();
-    let text = format!(
-        "{NETCAT}; i=0; while [ $i -lt {CALLS} ]; do {call} && break; sleep 0.1; i=$((i+1)); done; :"
-    );
-    let answered = scene
-        .prepare_within(text, scene.scaled(Duration::from_secs(20)))
-        .await;
-    scene.own.extend(second);
-    if !String::from_utf8_lossy(&answered?).contains(&word) {
-        return Err(Failure::inconclusive(
-            "nobody answered in the first sandbox itself",
-        ));
-    }
-    Ok(())
+    let port = u32::try_from(port).map_err(|_| Failure::suite("nobody listens on such a port"))?;
+    let text = format!("{NETCAT}; {}; echo looked", call_again_and_again(port));
+    host::look(scene, text).await
 }
 
 /// Looks for the value of the first one's variable in a sandbox that is opened after it.
