@@ -19,6 +19,7 @@ mod files;
 mod image;
 mod keep;
 mod leash;
+mod left;
 mod meet;
 mod names;
 mod native;
