@@ -3,7 +3,7 @@
 use std::{env, fs, path::Path, process::ExitCode};
 
 use clap::Args;
-use herm::backend::local::SpoolFull;
+use herm::backend::{Backend, local::SpoolFull};
 use herm_harness::{
     runner::{RunOptions, preflight},
     stop::Stop,
@@ -178,7 +178,17 @@ async fn configuration() -> Vec<Finding> {
     let (name, origin) = (backend.name(), config.backend_origin());
     let what = format!("herm exec runs commands on: {name} ({origin})");
     match backend.adapter().preflight().await {
-        Ok(preflight) if preflight.problems.is_empty() => vec![Finding::good(what)],
+        Ok(preflight) if preflight.problems.is_empty() => {
+            let mut findings = vec![Finding::good(what)];
+            if let Backend::Docker(docker) = &backend {
+                let weak = docker.weakenings().await.unwrap_or_default();
+                findings.extend(weak.into_iter().map(|notice| {
+                    let (problem, fix) = notice.split_once("; ").unwrap_or((&notice, "herm config list"));
+                    Finding::note("what does not hold", problem, fix)
+                }));
+            }
+            findings
+        }
         Ok(preflight) => {
             let problems = preflight.problems.into_iter();
             problems

@@ -31,6 +31,7 @@ mod record;
 mod run;
 mod sandbox;
 mod secret;
+mod told;
 
 use std::{
     collections::HashMap,
@@ -56,6 +57,9 @@ use crate::{
 use engine::Engine;
 use run::Ways;
 use sandbox::{Sandbox, Shell};
+
+/// How a notice begins that tells what of this machine commands reach.
+pub const REACHED_BY: &str = "commands reach this machine by";
 
 /// The docker backend. Clones are the same backend.
 #[derive(Clone, Debug)]
