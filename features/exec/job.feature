@@ -358,3 +358,17 @@ Feature: JOB: work that outlives its command
     Given an open sandbox
     When a job tells its number and waits
     Then the job is listed with its command, and grows older
+
+  @id:JOB-039 @must @since:0.1 @profile:jobs @needs:jobs @mutant:lists-jobs-by-their-ids-as-text
+  Scenario: Jobs are listed from the oldest on
+    Names with numbers in them are not in the order of the numbers (https://www.gnu.org/software/coreutils/manual/html_node/Version-sort-overview.html).
+    Given an open sandbox
+    When 12 jobs are started one after the other
+    Then the job list has them from the oldest on
+
+  @id:JOB-040 @must @since:0.1 @profile:jobs @needs:jobs @mutant:drops-the-byte-order-mark-of-jobs
+  Scenario: A mark of the byte order at the beginning of a job's output is kept
+    In a protocol that always says what is text, the mark is data (https://www.rfc-editor.org/rfc/rfc3629#section-6).
+    Given an open sandbox
+    When a job writes text behind a mark of its byte order
+    Then the job has written just that

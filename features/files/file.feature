@@ -239,7 +239,7 @@ Feature: FILE: a file holds what was written, byte for byte
       | 2 GiB |
       | 4 GiB |
 
-  @id:FILE-021 @must @since:0.1 @profile:files @needs:files @mutant:moves-by-copying @mutant:moves-lose-permissions @mutant:moves-over-nothing @mutant:moves-by-removing-first
+  @id:FILE-021 @must @since:0.1 @profile:files @needs:files @mutant:moves-by-copying @mutant:moves-lose-permissions @mutant:moves-over-nothing @mutant:moves-by-removing-first @mutant:a-move-to-its-own-name-removes
   Scenario Outline: A file that is moved is at its new place, as it was, and no longer at its old one
     A rename replaces what has the new name, and changes nothing else of the file (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
     Given an open sandbox
@@ -251,6 +251,7 @@ Feature: FILE: a file holds what was written, byte for byte
       | moved to a new name    |
       | moved over another one |
       | moved onto itself      |
+      | moved to its own name  |
 
   @id:FILE-022 @must @since:0.1 @profile:files @needs:files @mutant:removes-full-directories
   Scenario: A directory that is not empty is removed only with all that is in it, when that is asked for
@@ -379,3 +380,47 @@ Feature: FILE: a file holds what was written, byte for byte
       | which                          |
       | a path with a NUL byte in it   |
       | no path                        |
+
+  @id:FILE-035 @must @since:0.1 @profile:files @needs:files @mutant:a-refused-move-removes-its-target @mutant:a-refused-move-makes-directories
+  Scenario Outline: A move of what is not there changes nothing where it would have gone
+    If a rename fails, what has the new name stays as it is (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
+    Given an open sandbox
+    When a file that is not there is moved to <where>
+    Then the call is refused because the file is not there
+    And a command finds that nothing there has changed
+
+    Examples:
+      | where                               |
+      | where a file is                     |
+      | where an empty directory is         |
+      | where a link is                     |
+      | below a directory that is not there |
+
+  @id:FILE-036 @must @since:0.1 @profile:files @needs:files @mutant:a-refused-write-leaves-its-temporary-file
+  Scenario: A write that is refused leaves nothing beside
+    The temporary file that was to become the file stayed where the write had failed (https://github.com/chenhg5/cc-connect/pull/912).
+    Given an open sandbox
+    When a file is written to where a directory is
+    Then the call is refused because it is a directory
+    And a command finds that nothing there has changed
+
+  @id:FILE-037 @must @since:0.1 @profile:files @needs:files @mutant:moves-what-links-lead-to
+  Scenario Outline: A link that is moved leads to the same place from its new one
+    If the old name is that of a link, it is the link that is renamed (https://pubs.opengroup.org/onlinepubs/9799919799/functions/rename.html).
+    Given an open sandbox
+    When a link to <what> is moved
+    Then a command finds that it leads where it led, and that nothing else has changed
+
+    Examples:
+      | what        |
+      | a file      |
+      | a directory |
+      | nothing     |
+
+  @id:FILE-038 @must @since:0.1 @profile:files @needs:files @mutant:drops-the-byte-order-mark-of-files
+  Scenario: A mark of the byte order at the beginning of a file is kept
+    In a protocol that always says what is text, the mark is data (https://www.rfc-editor.org/rfc/rfc3629#section-6).
+    Given an open sandbox
+    When a file is written behind a mark of its byte order
+    Then reading it gives the same bytes
+    And a command that prints the file prints the same bytes

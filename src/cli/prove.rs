@@ -217,5 +217,12 @@ fn summary(proof: &Proof, started: Instant) -> String {
     if !proof.unproved.is_empty() {
         let _ = write!(text, "\nunproved: {}", proof.unproved.join(" "));
     }
+    if !proof.left_out.is_empty() {
+        let _ = write!(
+            text,
+            "\nleft out, since the subject itself cannot be tested for it: {}",
+            proof.left_out.join(" ")
+        );
+    }
     text
 }

@@ -78,7 +78,10 @@ pub fn collect(
     for (_, proof) in parts {
         whole.mutants.extend(proof.mutants);
         whole.unproved.extend(proof.unproved);
+        whole.left_out.extend(proof.left_out);
     }
+    whole.left_out.sort();
+    whole.left_out.dedup();
     for proof in &mut whole.mutants {
         let mutant = contract.catalogue.mutants.get(&proof.name);
         let may = |id: &String| mutant.is_some_and(|mutant| mutant.may.contains(id));

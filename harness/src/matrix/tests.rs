@@ -28,6 +28,7 @@ fn part(contract: &Contract, shard: &str, mutants: Vec<MutantProof>, unproved: &
             subject: "local".into(),
             contract: Digests::of(contract).all(),
         }),
+        ..Proof::default()
     };
     (format!("{shard}.json"), proof)
 }

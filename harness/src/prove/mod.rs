@@ -22,7 +22,7 @@ use crate::{
     runner::{self, RunOptions},
     scene::Failure,
     subject::Subject,
-    verdict::{Exit, Verdict},
+    verdict::{Exit, Level, Verdict},
 };
 
 /// How to prove.
@@ -47,6 +47,9 @@ pub struct Proof {
     pub mutants: Vec<MutantProof>,
     /// Requirements that were run and for which no mutant turned red.
     pub unproved: Vec<String>,
+    /// Requirements that cannot be tested on this subject and need not be: SHOULDs and MAYs that are inconclusive on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Which part of a full matrix this is, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
@@ -135,9 +138,10 @@ pub async fn prove(
         ..options.run.clone()
     };
     let sound = verdicts(contract, subject, &patient, Selection::default()).await?;
+    let left_out = left_out(contract, &sound);
     let red: Vec<String> = sound
         .iter()
-        .filter(|(_, (verdict, _))| is_noticed(*verdict))
+        .filter(|(id, (verdict, _))| is_noticed(*verdict) && !left_out.contains(*id))
         .map(|(id, (_, seen))| format!("{id} ({seen})"))
         .collect();
     if !red.is_empty() {
@@ -152,6 +156,8 @@ pub async fn prove(
         .map(|(id, _)| id)
         .collect();
 
+    let whole = contract;
+    let contract = &without(whole, &left_out);
     let wanted =
         |name: &str| options.mutants.is_empty() || options.mutants.iter().any(|mutant| mutant == name);
     let mutants = contract.catalogue.mutants.iter().filter(|(name, _)| wanted(name));
@@ -195,13 +201,39 @@ pub async fn prove(
     let part = (options.full.is_some() && options.mutants.is_empty()).then(|| Part {
         shard: options.shard,
         subject: subject.name.clone(),
-        contract: Digests::of(contract).all(),
+        contract: Digests::of(whole).all(),
     });
     Ok(Proof {
         mutants,
         unproved,
+        left_out: left_out.into_iter().collect(),
         part,
     })
+}
+
+/// What is inconclusive on the subject itself, and no MUST: of a world that it cannot be brought into, nothing is proved.
+fn left_out(contract: &Contract, sound: &Verdicts) -> BTreeSet<String> {
+    let optional = contract
+        .requirements
+        .iter()
+        .filter(|requirement| requirement.level != Level::Must);
+    let inconclusive = |id: &String| {
+        sound
+            .get(id)
+            .is_some_and(|(verdict, _)| *verdict == Verdict::Inconclusive)
+    };
+    optional
+        .map(|requirement| requirement.id.clone())
+        .filter(inconclusive)
+        .collect()
+}
+
+/// The contract as if these were not there.
+fn without(contract: &Contract, left_out: &BTreeSet<String>) -> Contract {
+    let mut rest = contract.clone();
+    rest.requirements
+        .retain(|requirement| !left_out.contains(&requirement.id));
+    rest
 }
 
 /// Runs one mutant against what is due of it.

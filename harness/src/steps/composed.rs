@@ -9,7 +9,7 @@ use super::{
         args, busy, cancel, cwd, env, exit, flow, job, like_lines, lookup, open_files, otherwise, out, race,
         shell, stdin, stream, timeout, user,
     },
-    files::{file, relative, tree},
+    files::{change, file, relative, tree},
     general,
     isolation::{self, host, r#priv, secret, tenant},
     lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
@@ -83,6 +83,10 @@ pub(super) fn register(steps: &mut StepList) {
                     "the mark in the directory that commands start in" => general::find_mark(scene).await,
                     "that it is gone, and the other one as it was" | "that nothing of it is gone" => {
                         tree::other_untouched(scene).await
+                    }
+                    "that nothing there has changed" => change::nothing_changed(scene).await,
+                    "that it leads where it led, and that nothing else has changed" => {
+                        change::link_is_moved(scene).await
                     }
                     "nothing new in the directory that commands start in" => {
                         leak::nothing_where_commands_start(scene).await

@@ -51,7 +51,7 @@ pub(super) async fn act(scene: &mut Scene, what: &str) -> StepResult {
         return carried_out(scene, answer);
     }
     let others = match what {
-        "moved to a new name" | "moved onto itself" => "",
+        "moved to a new name" | "moved onto itself" | "moved to its own name" => "",
         "moved over another one" => " && echo longer than the one that is moved > new",
         "described" => " && mkdir directory && ln -s old link && mkfifo pipe",
         other => return Err(unknown(other, "done to a file")),
@@ -61,10 +61,10 @@ pub(super) async fn act(scene: &mut Scene, what: &str) -> StepResult {
     if what == "described" {
         return Ok(());
     }
-    let to = if what == "moved onto itself" {
-        "./old"
-    } else {
-        "new"
+    let to = match what {
+        "moved onto itself" => "./old",
+        "moved to its own name" => "old",
+        _ => "new",
     };
     scene.notes.name = Some(to.trim_start_matches("./").to_owned());
     let answer = relocate(scene, at("old"), at(to)).await?;
@@ -73,6 +73,9 @@ pub(super) async fn act(scene: &mut Scene, what: &str) -> StepResult {
 
 /// Asks for a file that is not there.
 pub(super) async fn ask_for_absent(scene: &mut Scene, how: &str) -> StepResult {
+    if let Some(place) = how.strip_prefix("moved ") {
+        return move_absent(scene, place).await;
+    }
     let path = scene.new_path("absent").await?;
     scene.notes.file = Some(path.clone());
     match how {
@@ -97,6 +100,104 @@ pub(super) async fn ask_for_absent(scene: &mut Scene, how: &str) -> StepResult {
         }
         other => Err(unknown(other, "done to a file")),
     }
+}
+
+/// Moves a file that is not there to a place, after what is there has been looked at.
+async fn move_absent(scene: &mut Scene, place: &str) -> StepResult {
+    let above = full_directory(scene).await?;
+    let to = match place {
+        "to where a file is" => "other/kept",
+        "to where an empty directory is" => "empty",
+        "to where a link is" => "link",
+        "below a directory that is not there" | "to below a directory that is not there" => {
+            "missing/deeper/new"
+        }
+        other => return Err(unknown(other, "a place to move a file to")),
+    };
+    look_at_all(scene).await?;
+    let at = |name: &str| ByteString::from([above.as_bytes(), b"/", name.as_bytes()].concat());
+    let answer = relocate(scene, at("absent"), at(to)).await?;
+    scene.answer(answer).map(|_| ())
+}
+
+/// Writes a file to where a directory is, after what is there has been looked at.
+pub(super) async fn write_over_directory(scene: &mut Scene) -> StepResult {
+    let above = full_directory(scene).await?;
+    look_at_all(scene).await?;
+    let path = ByteString::from([above.as_bytes(), b"/empty"].concat());
+    let answer = super::file::call_write(scene, path, CONTENT.as_bytes().to_vec()).await?;
+    scene.answer(answer).map(|_| ())
+}
+
+/// Keeps in mind what there is: names, what they are, what files hold, and where links lead.
+async fn look_at_all(scene: &mut Scene) -> StepResult {
+    let word = shell::word(super::file::file_of(scene)?.as_bytes());
+    scene
+        .prepare(format!("cd {word} && mkdir empty && ln -s other/kept link"))
+        .await?;
+    scene.notes.content = Some(all(scene).await?);
+    Ok(())
+}
+
+async fn all(scene: &mut Scene) -> Result<Vec<u8>, Failure> {
+    let word = shell::word(super::file::file_of(scene)?.as_bytes());
+    let text = format!(
+        "cd {word} && find . -type d | sort && find . -type f | sort && find . -type l | sort; cat other/kept other/deep/kept; \
+         readlink link"
+    );
+    scene.observe(text).await
+}
+
+/// Everything is as it was when it was looked at.
+pub(in crate::steps) async fn nothing_changed(scene: &mut Scene) -> StepResult {
+    let seen = all(scene).await?;
+    let expected = scene.notes.content.clone().unwrap_or_default();
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!(
+            "all as it was (directories, files, links, and what they hold): {}",
+            show(&expected)
+        ),
+        show(&seen),
+    ))
+}
+
+/// Moves a link beside a directory that has something in it.
+pub(super) async fn move_link(scene: &mut Scene, to_what: &str) -> StepResult {
+    let above = full_directory(scene).await?;
+    let leads_to = match to_what {
+        "a file" => "other/kept",
+        "a directory" => "other",
+        "nothing" => "nowhere",
+        other => return Err(unknown(other, "something that a link leads to")),
+    };
+    let word = shell::word(above.as_bytes());
+    scene
+        .prepare(format!("cd {word} && ln -s {leads_to} link"))
+        .await?;
+    scene.notes.name = Some(leads_to.to_owned());
+    let at = |name: &str| ByteString::from([above.as_bytes(), b"/", name.as_bytes()].concat());
+    let answer = relocate(scene, at("link"), at("moved")).await?;
+    carried_out(scene, answer)
+}
+
+/// The link leads where it led, under its new name only, and what is there is as it was.
+pub(in crate::steps) async fn link_is_moved(scene: &mut Scene) -> StepResult {
+    let leads_to = scene.notes.name.clone().unwrap_or_default();
+    let word = shell::word(super::file::file_of(scene)?.as_bytes());
+    let seen = scene
+        .observe(format!("cd {word} && find . -type l && readlink moved"))
+        .await?;
+    let expected = format!("./moved\n{leads_to}\n");
+    if seen != expected.as_bytes() {
+        return Err(Failure::failed(
+            format!("one link, and where it led: {expected:?}"),
+            show(&seen),
+        ));
+    }
+    super::tree::other_untouched(scene).await
 }
 
 /// Removes a directory that has something in it, and does not say that this may go with it.

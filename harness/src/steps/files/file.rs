@@ -158,6 +158,9 @@ fn register_reading(steps: &mut StepList) {
         .when("a file that is not there is {words}", |scene, arguments| {
             Box::pin(async move { change::ask_for_absent(scene, arguments.words(0)?).await })
         })
+        .when("a link to {words} is moved", |scene, arguments| {
+            Box::pin(async move { change::move_link(scene, arguments.words(0)?).await })
+        })
         .when("a directory {words}", |scene, arguments| {
             Box::pin(async move { use_directory(scene, arguments.words(0)?).await })
         })
@@ -246,6 +249,11 @@ async fn write_in_words(scene: &mut Scene, how: &str) -> StepResult {
         return large::write_far_behind(scene, place).await;
     }
     match how {
+        "to where a directory is" => change::write_over_directory(scene).await,
+        "behind a mark of its byte order" => {
+            let path = scene.new_path("marked").await?;
+            write(scene, path, "\u{feff}behind a mark\n".as_bytes().to_vec()).await
+        }
         "into a directory that is missing" => {
             let path = [scene.new_path("missing").await?.as_bytes(), b"/deeper/file"].concat();
             write(scene, path.into(), b"content\n".to_vec()).await
@@ -343,7 +351,7 @@ async fn write(scene: &mut Scene, path: ByteString, content: Vec<u8>) -> StepRes
     }
 }
 
-async fn call_write(
+pub(super) async fn call_write(
     scene: &mut Scene,
     path: ByteString,
     content: Vec<u8>,

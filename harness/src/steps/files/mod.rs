@@ -1,6 +1,6 @@
 //! Steps of the chapters about files.
 
-mod change;
+pub(super) mod change;
 pub(super) mod file;
 pub(super) mod large;
 pub(super) mod mount;

@@ -53,6 +53,11 @@ pub(super) async fn start(scene: &mut Scene, what: &str) -> StepResult {
             scene.notes.content = Some(b"green\n".to_vec());
             format!("echo \"${OF_SANDBOX}\"")
         }
+        "writes text behind a mark of its byte order" => {
+            let text = "\u{feff}behind a mark\n";
+            scene.notes.content = Some(text.as_bytes().to_vec());
+            shell::print(text.as_bytes())
+        }
         "prints its working directory" => {
             scene.notes.content = Some(b"/\n".to_vec());
             "pwd -P".to_owned()

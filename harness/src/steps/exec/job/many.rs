@@ -23,7 +23,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 pub(super) async fn start(scene: &mut Scene, count: u32, what: &str) -> StepResult {
     for number in 0..count {
         let text = match what {
-            "end at once, without a word" => format!("exit {number}"),
+            "end at once, without a word" | "are started one after the other" => format!("exit {number}"),
             "run at the same time, each with words and a code of its own" => {
                 // So that they meet.
                 format!("echo job {number} of many; sleep 0.5; exit {number}")
@@ -46,6 +46,20 @@ pub(super) async fn listed(scene: &mut Scene) -> Result<Vec<JobInfo>, Failure> {
         .call::<method::ListJobs>(&JobListParams { sandbox }, patience)
         .await?;
     Ok(list.jobs)
+}
+
+/// The list has the jobs in the order in which they were started.
+pub(super) async fn oldest_first(scene: &mut Scene) -> StepResult {
+    let started = scene.notes.jobs.clone();
+    let listed = listed(scene).await?.into_iter().map(|info| info.job);
+    let listed: Vec<String> = listed.filter(|job| started.contains(job)).collect();
+    if listed == started {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("as they were started: {}", started.join(", ")),
+        listed.join(", "),
+    ))
 }
 
 /// Each job is told once in the list, with its own code, and has written what it has written.

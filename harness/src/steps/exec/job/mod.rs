@@ -153,6 +153,7 @@ async fn observe(scene: &mut Scene, what: &str) -> StepResult {
     match what {
         "was started at once" => started_at_once(scene),
         "is told to run, for as long as it does" => told_to_run(scene).await,
+        "list has them from the oldest on" => many::oldest_first(scene).await,
         "is told as timed out" => told_as(scene, &Outcome::TimedOut).await,
         "is told as cancelled" => told_as(scene, &Outcome::Cancelled).await,
         "is told as ended by a signal" => told_as_signalled(scene).await,
