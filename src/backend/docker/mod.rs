@@ -54,8 +54,9 @@ use crate::{
     config::DockerConfig,
 };
 use engine::Engine;
+use image::Programs;
 use run::Ways;
-use sandbox::{Sandbox, Shell};
+use sandbox::Sandbox;
 
 /// The docker backend. Clones are the same backend.
 #[derive(Clone, Debug)]
@@ -68,8 +69,8 @@ struct Inner {
     config: DockerConfig,
     /// The engine, once it has answered.
     engine: tokio::sync::Mutex<Option<Engine>>,
-    /// The shells of images, by their ids.
-    shells: Mutex<HashMap<String, Shell>>,
+    /// The programs of images, by their ids.
+    programs: Mutex<HashMap<String, Programs>>,
     guard: Guard,
     place: Mutex<Place>,
     sandboxes: Mutex<Sandboxes>,
@@ -103,7 +104,7 @@ impl DockerBackend {
             ways: Ways { streams, spool_full },
             config,
             engine: tokio::sync::Mutex::default(),
-            shells: Mutex::default(),
+            programs: Mutex::default(),
             guard: Guard::default(),
             place: Mutex::new(Place {
                 run: String::new(),

@@ -33,8 +33,8 @@ impl Words {
 /// What a command has told before it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Told {
-    /// It runs, as the process of that number in its sandbox.
-    Runs(u32),
+    /// It runs, as the process of that number in its sandbox, where so many were killed for lack of memory before.
+    Runs(u32, Option<u64>),
     /// There is no command.
     Refused(SetupFailure, String),
 }
@@ -48,7 +48,7 @@ pub(super) fn words(
     variables: &[Variable],
 ) -> Words {
     let mut argv = vec![
-        "/bin/sh".to_owned(),
+        shell.posix.to_owned(),
         "-c".into(),
         SCRIPT.into(),
         "sh".into(),
@@ -129,12 +129,13 @@ fn is_identifier(name: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// What a line of standard error tells, if it begins with the secret word.
+/// What a line tells, if it begins with the secret word.
 pub(super) fn told(line: &[u8], secret: &str, command: &Command) -> Option<Told> {
     let line = line.strip_prefix(secret.as_bytes())?.strip_prefix(b" ")?;
     let line = String::from_utf8_lossy(line);
-    if let Some(number) = line.strip_prefix("yes ") {
-        return number.trim().parse().ok().map(Told::Runs);
+    if let Some(numbers) = line.strip_prefix("yes ") {
+        let (pid, killed) = numbers.trim().split_once(' ')?;
+        return Some(Told::Runs(pid.parse().ok()?, killed.parse().ok()));
     }
     let reason = line.strip_prefix("no ")?.trim_end();
     let (kind, about) = reason.split_once(' ').unwrap_or((reason, ""));
@@ -188,6 +189,7 @@ mod tests {
     const SH: Shell = Shell {
         name: "sh",
         path: "/bin/sh",
+        posix: "/bin/sh",
     };
 
     fn run(command: &Command, cwd: &str, variables: &[Variable]) -> (Option<i32>, Vec<u8>, Vec<u8>) {
