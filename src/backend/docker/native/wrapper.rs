@@ -209,6 +209,28 @@ mod tests {
         Command::Argv(words.iter().map(|word| word.to_vec().into()).collect())
     }
 
+    /// What the command itself has printed: the line that tells of it is on both streams.
+    fn printed(stdout: &[u8]) -> &[u8] {
+        let length = stdout.iter().position(|byte| *byte == b'\n').unwrap();
+        let told = told(&stdout[..length], "s3cret", &argv(&[b"true"]));
+        assert!(matches!(told, Some(Told::Runs(..))), "{told:?}");
+        &stdout[length + 1..]
+    }
+
+    #[test]
+    fn a_program_is_called_by_the_name_that_it_was_given() {
+        let tells: &[u8] = b"tr '\\0' ' ' </proc/$$/cmdline | cut -d' ' -f1";
+        for name in ["sh", "/bin/sh"] {
+            let (_, stdout, stderr) = run(&argv(&[name.as_bytes(), b"-c", tells]), "/", &[]);
+            let shown = String::from_utf8_lossy(&stderr);
+            assert_eq!(printed(&stdout), format!("{name}\n").as_bytes(), "{shown}");
+        }
+        // Not what the shell itself has by that name.
+        let (code, stdout, _) = run(&argv(&[b"echo", b"--version"]), "/", &[]);
+        assert_eq!(code, Some(0));
+        assert!(printed(&stdout).starts_with(b"echo ("));
+    }
+
     #[test]
     fn words_and_variables_arrive_byte_for_byte() {
         let odd: &[&[u8]] = &[
@@ -226,17 +248,17 @@ mod tests {
         let (code, stdout, stderr) = run(&argv(odd), "/", &variables);
         assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&stderr));
         assert_eq!(
-            stdout,
+            printed(&stdout),
             odd[2..]
                 .iter()
                 .flat_map(|word| [word, &b"\n"[..]].concat())
                 .collect::<Vec<_>>()
         );
         let told = told(&stderr, "s3cret", &argv(odd));
-        assert!(matches!(told, Some(Told::Runs(_))), "{told:?}");
+        assert!(matches!(told, Some(Told::Runs(..))), "{told:?}");
         let text = Command::Shell("printf '%s|' \"$A\" \"$B\" \"$0\" $#; pwd".into());
         let (_, stdout, _) = run(&text, "/tmp", &variables);
-        assert_eq!(stdout, b"x\ny\n|\xfe\n|sh|0|/tmp\n");
+        assert_eq!(printed(&stdout), b"x\ny\n|\xfe\n|sh|0|/tmp\n");
     }
 
     #[test]
@@ -246,7 +268,7 @@ mod tests {
         let command = Command::Argv(words.map(Into::into).collect());
         let begun = std::time::Instant::now();
         let (_, stdout, _) = run(&command, "/", &[]);
-        assert_eq!(stdout.split(|byte| *byte == b'\n').count() - 1, 10_000);
+        assert_eq!(printed(&stdout).split(|byte| *byte == b'\n').count() - 1, 10_000);
         assert!(begun.elapsed() < std::time::Duration::from_secs(5));
     }
 
