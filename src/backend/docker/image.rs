@@ -185,15 +185,13 @@ impl Engine {
         Ok(Programs { shell, cat })
     }
 
-    async fn first_of(
-        &self,
-        container: &str,
-        paths: &[&'static str],
-    ) -> Result<Option<&'static str>, Error> {
+    async fn first_of(&self, container: &str, paths: &[&'static str]) -> Result<Option<&'static str>, Error> {
         for path in paths {
             let options = ContainerArchiveInfoOptionsBuilder::new().path(path).build();
             let looking = self.docker.get_container_archive_info(container, Some(options));
-            let found = self.find("look for a program in an image", ANSWER, looking).await?;
+            let found = self
+                .find("look for a program in an image", ANSWER, looking)
+                .await?;
             if found.is_some() {
                 return Ok(Some(path));
             }

@@ -207,8 +207,9 @@ fn nothing_to_wait(image: &str) -> Error {
         "the image {image} has neither a shell nor cat, and without one of them a container of it does not go on running in \
          native mode"
     );
-    Error::new(ErrorKind::Unsupported, image, message)
-        .with_fix("leave terminal.exec_mode to resident mode, which needs nothing of an image, or name another image")
+    Error::new(ErrorKind::Unsupported, image, message).with_fix(
+        "leave terminal.exec_mode to resident mode, which needs nothing of an image, or name another image",
+    )
 }
 
 /// The first interface but the loopback that a route of a table in `/proc/net` leads to.

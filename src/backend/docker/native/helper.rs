@@ -78,7 +78,10 @@ pub(super) async fn state(engine: &Engine, sandbox: &Sandbox) -> Option<SandboxS
 }
 
 fn frozen(sandbox: &Sandbox) -> Error {
-    let message = format!("the container of sandbox {:?} is paused, and runs no commands", sandbox.id);
+    let message = format!(
+        "the container of sandbox {:?} is paused, and runs no commands",
+        sandbox.id
+    );
     Error::new(ErrorKind::Unavailable, &sandbox.id, message)
         .with_fix("let it go on (docker unpause), and call again")
 }

@@ -14,10 +14,7 @@ mod helper;
 mod reading;
 mod wrapper;
 
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bollard::exec::{CreateExecOptions, StartExecResults};
 use herm_protocol::{
@@ -47,8 +44,9 @@ use crate::caller::{Caller, Control, Input, Output};
 /// Bytes of the word that a command's first line begins with.
 const SECRET: usize = 16;
 
-/// How often an exec is looked at whose output goes on: at first, and when it has gone on for long.
-const LOOK: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
+/// How often an exec is looked at whose output goes on: at first, and when it has gone on for long. An engine drops what was
+/// not taken two seconds after the end.
+const LOOK: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// How often it is looked at when its output has come to an end.
 const LOOK_AT_END: Duration = Duration::from_millis(20);
@@ -150,7 +148,9 @@ pub(super) async fn run<T>(
 /// What does not hold in native mode that one might count on.
 pub(super) fn notices(sandbox: &Sandbox) -> Vec<String> {
     let of_shell = match sandbox.shell {
-        Some(_) => "kill scope is the process group: what calls setsid lives on after a deadline and a cancel",
+        Some(_) => {
+            "kill scope is the process group: what calls setsid lives on after a deadline and a cancel"
+        }
         None => {
             "the image has no shell: texts cannot be run, and a program is ended from outside its sandbox, which this user has to \
              be allowed to do"
@@ -252,11 +252,7 @@ impl Exec {
                 Err(outcome) => refused = Some(outcome),
             }
         }
-        Ok(Started {
-            id,
-            results,
-            refused,
-        })
+        Ok(Started { id, results, refused })
     }
 
     /// Ends a command that was answered before the engine has started it.
@@ -333,7 +329,10 @@ impl Exec {
             End::Refused => {
                 let refused = self.beginning.borrow().clone();
                 let Beginning::Refused(kind, message) = refused else {
-                    return Err(Error::internal("run a command", "nobody knows why it was refused"));
+                    return Err(Error::internal(
+                        "run a command",
+                        "nobody knows why it was refused",
+                    ));
                 };
                 Ok(Outcome::SetupFailed { kind, message }.into())
             }
@@ -437,9 +436,14 @@ impl Exec {
         let begun = Instant::now();
         let mut at_end = false;
         loop {
-            let pause = (begun.elapsed() / 10).clamp(LOOK[0], LOOK[1]);
+            let pause = (begun.elapsed() / 5).clamp(LOOK[0], LOOK[1]);
             if at_end {
-                sleep(if begun.elapsed() < LAST { LOOK_AT_END } else { pause }).await;
+                sleep(if begun.elapsed() < LAST {
+                    LOOK_AT_END
+                } else {
+                    pause
+                })
+                .await;
             } else {
                 tokio::select! {
                     () = drained.notified() => at_end = true,
@@ -471,7 +475,7 @@ impl Exec {
         let Some(code) = code else {
             return Ok(self.lost().await.into());
         };
-        if code == KILLED && self.was_killed_with_its_sandbox().await {
+        if code == KILLED && self.goes_with_its_sandbox().await {
             return Ok(Outcome::SandboxLost.into());
         }
         let beginning = self.beginning.borrow().clone();
@@ -479,7 +483,11 @@ impl Exec {
             Beginning::Runs { killed, .. } => {
                 let code = if code == KILLED && self.was_killed_since(killed).await {
                     let cause = SignalCause::OutOfMemory;
-                    return Ok(Outcome::Signaled { number: SIGKILL, cause }.into());
+                    return Ok(Outcome::Signaled {
+                        number: SIGKILL,
+                        cause,
+                    }
+                    .into());
                 } else {
                     i32::try_from(code).unwrap_or(-1)
                 };
@@ -500,8 +508,7 @@ impl Exec {
             return Err(Error::invalid_argument("command", problem)
                 .with_fix("send what is long as a file or as input of the command"));
         }
-        let message =
-            format!("no command was started; the engine or the shell says: {said} (code {code})");
+        let message = format!("no command was started; the engine or the shell says: {said} (code {code})");
         let kind = match code {
             126 | 127 => SetupFailure::ShellNotFound,
             _ => SetupFailure::Other,
@@ -519,13 +526,15 @@ impl Exec {
     /// Whether more were killed for lack of memory by now than before it began.
     async fn was_killed_since(&self, before: Option<u64>) -> bool {
         match before {
-            Some(before) => killed(&self.engine, &self.sandbox).await.is_some_and(|now| now > before),
+            Some(before) => killed(&self.engine, &self.sandbox)
+                .await
+                .is_some_and(|now| now > before),
             None => false,
         }
     }
 
-    /// Whether the sandbox goes down with it, which an engine may tell a moment later.
-    async fn was_killed_with_its_sandbox(&self) -> bool {
+    /// Whether its sandbox is gone, or going, which an engine may tell a moment later.
+    async fn goes_with_its_sandbox(&self) -> bool {
         for _ in 0..LOOKS {
             if self.sandbox.is_closing() || self.is_lost().await {
                 return true;
@@ -544,7 +553,7 @@ impl Exec {
     }
 
     async fn lost(&self) -> Outcome {
-        if self.is_lost().await {
+        if self.goes_with_its_sandbox().await {
             Outcome::SandboxLost
         } else {
             Outcome::TransportLost
