@@ -137,7 +137,7 @@ impl DockerBackend {
         let sandbox = self.sandbox(&params.sandbox)?;
         let Some(inhabited) = &sandbox.inhabited else {
             let engine = self.engine().await?;
-            return native::run(&engine, &sandbox, params, caller, &mut control).await;
+            return Box::pin(native::run(&engine, &sandbox, params, caller, &mut control)).await;
         };
         run::run(&sandbox, inhabited, self.0.ways, params, caller, &mut control).await
     }

@@ -4,13 +4,15 @@
 //! A command is a session of its own, and what a deadline or a cancel ends is its process group; what leaves the group by
 //! itself lives on until the sandbox ends. An engine tells how a command has ended by one number, so that an end by a
 //! signal and an exit with 128 and the signal's number are the same. One is told apart: where a command has ended with 137,
-//! and the kernel has killed for lack of memory in its sandbox while it ran, it was killed for that.
+//! and the kernel has killed for lack of memory in its sandbox while it ran, it was killed for that. (A command that exits
+//! with 137 by itself while another one is killed for that is taken for one, too; so is a shell whose last program was.)
 //!
 //! In an image without a shell there are no texts; programs are started by the engine alone, see [`bare`].
 
 mod bare;
 mod ending;
 mod helper;
+mod outcome;
 mod reading;
 mod wrapper;
 
@@ -19,9 +21,9 @@ use std::{sync::Arc, time::Duration};
 use bollard::exec::{CreateExecOptions, StartExecResults};
 use herm_protocol::{
     Error, Finished, Interrupt,
-    exec::{Command, Outcome, RunParams, SetupFailure, SignalCause, Stdin},
+    exec::{Command, Outcome, RunParams, SetupFailure, Stdin},
     hexadecimal,
-    sandbox::{SandboxState, Variable},
+    sandbox::Variable,
 };
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt as _},
@@ -32,13 +34,11 @@ use tokio::{
 
 use self::{
     ending::Ending,
-    helper::{forget, killed, store},
+    helper::{forget, store},
+    outcome::{KILLED, LOOKS},
     reading::{Beginning, Phase, Queue, Reader, reached},
 };
-use super::{
-    engine::{ANSWER, Engine},
-    sandbox::Sandbox,
-};
+use super::{engine::Engine, sandbox::Sandbox};
 use crate::caller::{Caller, Control, Input, Output};
 
 /// Bytes of the word that a command's first line begins with.
@@ -60,18 +60,6 @@ const LAST: Duration = Duration::from_secs(3);
 
 /// How long the caller of such a command has to take the rest.
 const ROOM: Duration = Duration::from_millis(200);
-
-/// What an engine tells of a command that was killed: 128 and the number of the signal.
-const KILLED: i64 = 137;
-
-/// The signal.
-const SIGKILL: i32 = 9;
-
-/// How often is looked whether the sandbox of such a command is gone with it.
-const LOOKS: u32 = 3;
-
-/// Bytes of arguments and variables that any system takes.
-const SURELY_TAKEN: usize = 1024 * 1024;
 
 /// Runs a command that was checked to its end.
 ///
@@ -390,19 +378,17 @@ impl Exec {
                 () = &mut removing, if own == Some(Some(KILLED)) && until.is_none() => {
                     until = Some(Instant::now() + ROOM);
                 }
-                force_ = wishes.forced(), if force.is_none() => match own {
-                    // How it has ended is what is told, whatever comes now.
-                    Some(code) => {
-                        if force_ == Force::Cancel {
+                wish = wishes.forced(), if force.is_none() => {
+                    if let Some(code) = own {
+                        // How it has ended is what is told, whatever comes now.
+                        if wish == Force::Cancel {
                             drop(ending::end(self.clone()));
                         }
                         break End::Own(code);
                     }
-                    None => {
-                        force = Some((force_, ending::end(self.clone())));
-                        until = Some(Instant::now() + LAST);
-                    }
-                },
+                    force = Some((wish, ending::end(self.clone())));
+                    until = Some(Instant::now() + LAST);
+                }
                 () = changed(&mut force), if working => {
                     parts.phase.send_replace(Phase::Draining(QUIET.0));
                     if read {
@@ -426,7 +412,7 @@ impl Exec {
         let mut beginning = self.beginning.subscribe();
         let refused = beginning.wait_for(|beginning| matches!(beginning, Beginning::Refused(..)));
         if refused.await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
@@ -463,100 +449,11 @@ impl Exec {
 
     /// Resolves when its sandbox is gone.
     async fn removed(&self) {
-        let mut looks = 0;
-        while !self.sandbox.is_closing() && !(looks < LOOKS && self.is_lost().await) {
-            looks += 1;
-            sleep(LOOK[0]).await;
-        }
-    }
-
-    /// How it has ended.
-    async fn outcome(&self, code: Code) -> Result<Finished, Error> {
-        let Some(code) = code else {
-            return Ok(self.lost().await.into());
-        };
-        if code == KILLED && self.goes_with_its_sandbox().await {
-            return Ok(Outcome::SandboxLost.into());
-        }
-        let beginning = self.beginning.borrow().clone();
-        let said = match beginning {
-            Beginning::Runs { killed, .. } => {
-                let code = if code == KILLED && self.was_killed_since(killed).await {
-                    let cause = SignalCause::OutOfMemory;
-                    return Ok(Outcome::Signaled {
-                        number: SIGKILL,
-                        cause,
-                    }
-                    .into());
-                } else {
-                    i32::try_from(code).unwrap_or(-1)
-                };
-                return Ok(Outcome::Exited { code }.into());
+        for look in 0_u64.. {
+            if self.sandbox.is_closing() || look < LOOKS.into() && self.is_lost().await {
+                return;
             }
-            Beginning::Refused(kind, message) => return Ok(Outcome::SetupFailed { kind, message }.into()),
-            Beginning::Failed(said) => said,
-            Beginning::Awaited => String::new(),
-        };
-        if self.sandbox.is_closing() || self.is_lost().await {
-            return Ok(Outcome::SandboxLost.into());
-        }
-        if self.size > SURELY_TAKEN {
-            let problem = format!(
-                "has {} bytes in all, and the system does not take them",
-                self.size
-            );
-            return Err(Error::invalid_argument("command", problem)
-                .with_fix("send what is long as a file or as input of the command"));
-        }
-        let message = format!("no command was started; the engine or the shell says: {said} (code {code})");
-        let kind = match code {
-            126 | 127 => SetupFailure::ShellNotFound,
-            _ => SetupFailure::Other,
-        };
-        Ok(Outcome::SetupFailed { kind, message }.into())
-    }
-
-    /// The exit code of an exec that has ended.
-    async fn code(&self, id: &str) -> Result<Option<i64>, Error> {
-        let looking = self.engine.docker.inspect_exec(id);
-        let exec = self.engine.call("look at a command", ANSWER, looking).await?;
-        Ok(exec.exit_code.filter(|_| exec.running == Some(false)))
-    }
-
-    /// Whether more were killed for lack of memory by now than before it began.
-    async fn was_killed_since(&self, before: Option<u64>) -> bool {
-        match before {
-            Some(before) => killed(&self.engine, &self.sandbox)
-                .await
-                .is_some_and(|now| now > before),
-            None => false,
-        }
-    }
-
-    /// Whether its sandbox is gone, or going, which an engine may tell a moment later.
-    async fn goes_with_its_sandbox(&self) -> bool {
-        for _ in 0..LOOKS {
-            if self.sandbox.is_closing() || self.is_lost().await {
-                return true;
-            }
-            sleep(LOOK[0]).await;
-        }
-        false
-    }
-
-    async fn is_lost(&self) -> bool {
-        match self.engine.container(&self.sandbox.id).await {
-            Ok(Some(container)) => super::sandbox::state_of(&container) == SandboxState::Stopped,
-            Ok(None) => true,
-            Err(_) => false,
-        }
-    }
-
-    async fn lost(&self) -> Outcome {
-        if self.goes_with_its_sandbox().await {
-            Outcome::SandboxLost
-        } else {
-            Outcome::TransportLost
+            sleep(outcome::LOOK).await;
         }
     }
 }

@@ -278,7 +278,8 @@ impl<P: Pieces<Item = Result<LogOutput, Fault>> + Unpin> Reader<P> {
             let piece = tokio::select! {
                 biased;
                 piece = self.pieces.next() => piece?.ok()?,
-                changed = self.phase.changed() => {
+                // Who has answered is there no longer.
+                changed = self.phase.changed(), if phase != Phase::Answered => {
                     changed.ok()?;
                     continue;
                 }
@@ -340,14 +341,14 @@ mod tests {
         }
     }
 
-    fn out(text: impl Into<Vec<u8>>) -> Result<LogOutput, Fault> {
+    fn out(text: impl Into<Vec<u8>>) -> LogOutput {
         let message = text.into().into();
-        Ok(LogOutput::StdOut { message })
+        LogOutput::StdOut { message }
     }
 
-    fn err(text: &'static str) -> Result<LogOutput, Fault> {
+    fn err(text: &'static str) -> LogOutput {
         let message = text.into();
-        Ok(LogOutput::StdErr { message })
+        LogOutput::StdErr { message }
     }
 
     struct Reading {
@@ -357,11 +358,11 @@ mod tests {
         task: tokio::task::JoinHandle<()>,
     }
 
-    fn read(pieces: impl Pieces<Item = Result<LogOutput, Fault>> + Send + 'static) -> Reading {
+    fn read(pieces: impl Pieces<Item = LogOutput> + Send + 'static) -> Reading {
         let queue = Arc::new(Queue::default());
         let (phase, seen) = watch::channel(Phase::Running);
         let (sender, beginning) = watch::channel(Beginning::Awaited);
-        let reader = Reader::new(Box::pin(pieces), queue.clone(), seen, Arc::new(sender));
+        let reader = Reader::new(Box::pin(pieces.map(Ok)), queue.clone(), seen, Arc::new(sender));
         let task = tokio::spawn(async move {
             let command = Command::Shell("true".into());
             reader.read("s3cret", &command).await;
@@ -447,6 +448,7 @@ mod tests {
         });
         let mut reading = read(late.chain(stream::pending()));
         reading.phase.send_replace(Phase::Answered);
+        drop(reading.phase);
         let runs = |beginning: &Beginning| matches!(beginning, Beginning::Runs { pid: 7, killed: None });
         reading.beginning.wait_for(runs).await.unwrap();
         reading.task.await.unwrap();
