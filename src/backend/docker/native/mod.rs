@@ -303,6 +303,7 @@ impl Exec {
         });
         let parts = Parts {
             phase,
+            queue: queue.clone(),
             reading,
             drained,
         };
@@ -341,7 +342,8 @@ impl Exec {
         ),
         mut wishes: Wishes<'_, impl Control>,
     ) -> End {
-        let looking = self.own_end(id, &parts.drained);
+        let (queue, drained) = (parts.queue.clone(), parts.drained.clone());
+        let looking = self.own_end(id, &queue, &drained);
         let refusing = self.refused();
         let removing = self.removed();
         tokio::pin!(feeding, handing, looking, signalling, refusing, removing);
@@ -386,6 +388,7 @@ impl Exec {
                         }
                         break End::Own(code);
                     }
+                    parts.phase.send_replace(Phase::Ending);
                     force = Some((wish, ending::end(self.clone())));
                     until = Some(Instant::now() + LAST);
                 }
@@ -418,11 +421,15 @@ impl Exec {
 
     /// Resolves when it has ended by itself, with its code, and how long its output may be silent yet. What it has left
     /// behind may hold that for ever, and who is gone with its sandbox has no end.
-    async fn own_end(&self, id: &str, drained: &Notify) -> (Code, Duration) {
+    async fn own_end(&self, id: &str, queue: &Queue, drained: &Notify) -> (Code, Duration) {
         let begun = Instant::now();
         let mut at_end = false;
         loop {
-            let pause = (begun.elapsed() / 5).clamp(LOOK[0], LOOK[1]);
+            let pause = match queue.is_full() {
+                // Other ends of the sandbox wait for this one's output to be taken.
+                true => LOOK[0],
+                false => (begun.elapsed() / 5).clamp(LOOK[0], LOOK[1]),
+            };
             if at_end {
                 sleep(if begun.elapsed() < LAST {
                     LOOK_AT_END
@@ -461,6 +468,8 @@ impl Exec {
 /// What takes part in a command besides the caller.
 struct Parts {
     phase: watch::Sender<Phase>,
+    /// What it has printed.
+    queue: Arc<Queue>,
     /// Who reads its output.
     reading: JoinHandle<()>,
     /// It has come to an end.

@@ -38,6 +38,9 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(3);
 pub(super) enum Phase {
     /// It runs.
     Running,
+    /// It is being ended. An engine tells of no end in a sandbox while output of what has ended there is not taken, so that all
+    /// is taken, and dropped where it is too much.
+    Ending,
     /// It has ended. What comes is taken until nothing has come for so long.
     Draining(Duration),
     /// It was answered. Nobody waits for its output; if it has not begun yet, it is to be known when it does.
@@ -102,9 +105,14 @@ impl Queue {
         }
     }
 
+    /// Whether the command has to wait for its caller.
+    pub(super) fn is_full(&self) -> bool {
+        self.lock().bytes >= WAITING
+    }
+
     /// Resolves when there is room for more.
     async fn room(&self) {
-        while self.lock().bytes >= WAITING {
+        while self.is_full() {
             self.less.notified().await;
         }
     }
@@ -267,6 +275,7 @@ impl<P: Pieces<Item = Result<LogOutput, Fault>> + Unpin> Reader<P> {
                     }
                     None
                 }
+                Phase::Ending => None,
                 Phase::Draining(quiet) => {
                     let now = Instant::now();
                     Some((now + quiet).min(*self.ended.get_or_insert(now) + LONGEST_DRAIN))
@@ -292,9 +301,12 @@ impl<P: Pieces<Item = Result<LogOutput, Fault>> + Unpin> Reader<P> {
             };
             if phase != Phase::Running {
                 self.last += message.len();
-                // Something goes on writing, as fast as it is read.
-                if self.last > LAST {
-                    return None;
+            }
+            if self.last > LAST {
+                match phase {
+                    Phase::Ending => continue,
+                    // Something goes on writing, as fast as it is read.
+                    _ => return None,
                 }
             }
             return Some((stream, message.to_vec()));
@@ -438,6 +450,18 @@ mod tests {
         reading.phase.send_replace(Phase::Draining(quiet));
         let ended = timeout(LONGEST_DRAIN * 2, reading.task).await;
         ended.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_flood_is_taken_while_it_is_being_ended() {
+        let flood = stream::iter((0..1000).map(|_| out(vec![b'x'; 100_000])));
+        let reading = read(stream::iter([out("s3cret yes 7 -\n")]).chain(flood));
+        sleep(Duration::from_millis(100)).await;
+        assert!(!reading.task.is_finished() && reading.queue.is_full());
+        reading.phase.send_replace(Phase::Ending);
+        let ended = timeout(Duration::from_secs(60), reading.task).await;
+        ended.unwrap().unwrap();
+        assert!(reading.queue.lock().bytes <= WAITING + LAST + 100_000);
     }
 
     #[tokio::test(start_paused = true)]
