@@ -425,11 +425,9 @@ impl Exec {
         let begun = Instant::now();
         let mut at_end = false;
         loop {
-            let pause = match queue.is_full() {
-                // Other ends of the sandbox wait for this one's output to be taken.
-                true => LOOK[0],
-                false => (begun.elapsed() / 5).clamp(LOOK[0], LOOK[1]),
-            };
+            // Other ends in the sandbox wait for the output of this one to be taken.
+            let most = if queue.is_full() { LOOK[0] } else { LOOK[1] };
+            let pause = (begun.elapsed() / 5).clamp(LOOK[0], most);
             if at_end {
                 sleep(if begun.elapsed() < LAST {
                     LOOK_AT_END

@@ -459,7 +459,7 @@ mod tests {
         sleep(Duration::from_millis(100)).await;
         assert!(!reading.task.is_finished() && reading.queue.is_full());
         reading.phase.send_replace(Phase::Ending);
-        let ended = timeout(Duration::from_secs(60), reading.task).await;
+        let ended = timeout(Duration::from_mins(1), reading.task).await;
         ended.unwrap().unwrap();
         assert!(reading.queue.lock().bytes <= WAITING + LAST + 100_000);
     }
