@@ -22,24 +22,28 @@ const SAID: usize = 4096;
 pub(super) const SHORTLY: Duration = Duration::from_secs(5);
 
 /// What ends a process group: it is asked first, and killed a quarter of a second later.
-pub(super) const END: &str = "kill -TERM -$1 2>/dev/null || exit 0\n\
+pub(super) const END: &str = "kill -TERM -$1 2>/dev/null || { echo done; exit 0; }\n\
     n=0\n\
     while kill -0 -$1 2>/dev/null && [ $n -lt 5 ]; do sleep 0.05 2>/dev/null || n=5; n=$((n + 1)); done\n\
-    kill -KILL -$1 2>/dev/null; exit 0";
+    kill -KILL -$1 2>/dev/null; echo done";
 
 /// What sends a signal to one.
-pub(super) const SIGNAL: &str = "kill -$2 -$1 2>/dev/null; exit 0";
+pub(super) const SIGNAL: &str = "kill -$2 -$1 2>/dev/null; echo done";
 
 /// What writes a text that is too long for an argument into a file.
 const STORE: &str = "umask 077; cat >\"$1\"";
 
 /// What takes it away again.
-const FORGET: &str = "rm -f -- \"$1\"";
+const FORGET: &str = "rm -f -- \"$1\"; echo done";
 
 /// What tells how many processes were killed for lack of memory.
 const KILLED: &str = "for f in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do\n\
     if [ -r $f ]; then while read -r n v; do if [ \"$n\" = oom_kill ]; then echo \"$v\"; fi; done <$f; fi\n\
-    done";
+    done; echo done";
+
+/// The last line of a helper that is done. An engine tells of no end in a sandbox for two seconds after a command that has
+/// left its output to others, so that who says this itself is believed before.
+const DONE: &[u8] = b"done\n";
 
 /// Starts an exec; gives its id, and its streams.
 ///
@@ -53,22 +57,35 @@ pub(super) async fn begin(
     let creating = engine.docker.create_exec(&sandbox.id, options);
     let made = match engine.call("make an exec", ANSWER, creating).await {
         Ok(made) => made,
-        // The engine says so of a container that is gone, of one that does not run, and of one that is frozen.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) => {
-            return Err(match state(engine, sandbox).await {
-                Some(SandboxState::Paused) => frozen(sandbox),
-                _ => Error::sandbox_not_found(&sandbox.id),
-            });
-        }
-        Err(error) => return Err(error),
+        Err(error) => return Err(why(engine, sandbox, error).await),
     };
     let options = StartExecOptions {
         output_capacity: Some(READ),
         ..StartExecOptions::default()
     };
     let starting = engine.docker.start_exec(&made.id, Some(options));
-    let started = engine.call("run a command", ANSWER, starting).await?;
-    Ok((made.id, started))
+    match engine.call("run a command", ANSWER, starting).await {
+        Ok(started) => Ok((made.id, started)),
+        Err(error) => Err(why(engine, sandbox, error).await),
+    }
+}
+
+/// Why an engine has refused to run something: it has many ways to say that a container is gone, or going, or frozen.
+async fn why(engine: &Engine, sandbox: &Sandbox, error: Error) -> Error {
+    if error.kind() == ErrorKind::TimedOut {
+        return error;
+    }
+    let of_container = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists);
+    match engine.container(&sandbox.id).await {
+        _ if sandbox.is_closing() => Error::sandbox_not_found(&sandbox.id),
+        Ok(Some(container)) => match state_of(&container) {
+            SandboxState::Paused => frozen(sandbox),
+            SandboxState::Running if !of_container => error,
+            _ => Error::sandbox_not_found(&sandbox.id),
+        },
+        Ok(None) => Error::sandbox_not_found(&sandbox.id),
+        Err(_) => error,
+    }
 }
 
 /// What state a sandbox is in, if it is there.
@@ -123,9 +140,17 @@ pub(super) async fn helper(
             while let Some(Ok(piece)) = output.next().await {
                 let piece = piece.into_bytes();
                 said.extend_from_slice(&piece[..piece.len().min(SAID.saturating_sub(said.len()))]);
+                if said.ends_with(DONE) {
+                    break;
+                }
             }
         };
-        if timeout(ANSWER, working).await.is_err() {
+        let worked = timeout(ANSWER, working).await;
+        if said.ends_with(DONE) {
+            said.truncate(said.len() - DONE.len());
+            return Ok((0, said));
+        }
+        if worked.is_err() {
             let message = format!(
                 "a helper in sandbox {:?} has not ended within {ANSWER:?}",
                 sandbox.id
