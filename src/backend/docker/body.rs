@@ -10,7 +10,9 @@ use bollard::models::{
 use herm_protocol::Error;
 
 use super::{
-    carrier, leash, meet, names,
+    carrier,
+    image::Programs,
+    leash, meet, names,
     outside::{self, Wish},
     prepare::Prepared,
     secret::Known,
@@ -22,6 +24,9 @@ use crate::{
 
 /// Roles of volumes that a key may have, whatever it was opened with.
 const ROLES: [&str; 2] = ["root", "workspace"];
+
+/// What waits until nobody holds the other end of a pipe.
+const WAIT: &str = "while read -r _; do :; done <\"$1\"";
 
 /// What a container is made of, and for whom.
 #[derive(Debug)]
@@ -100,11 +105,17 @@ fn first_process(making: &Making<'_>, mode: Mode) -> (Vec<String>, Vec<String>) 
             }
             (vec![carrier::program(binary)], arguments)
         }
-        // It ends when nobody holds the other end of the pipe any more.
-        _ => (
-            words(&["/bin/sh", "-c", "exec cat \"$1\" >/dev/null", "sh"]),
-            vec![leash],
-        ),
+        // It ends when nobody holds the other end of the pipe any more, and needs no other program for that.
+        _ => match making.prepared.programs {
+            Programs {
+                shell: None,
+                cat: Some(cat),
+            } => (words(&[cat]), vec![leash]),
+            Programs { shell, .. } => (
+                words(&[shell.map_or("/bin/sh", |shell| shell.posix), "-c", WAIT, "sh"]),
+                vec![leash],
+            ),
+        },
     }
 }
 

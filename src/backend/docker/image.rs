@@ -29,11 +29,19 @@ const HEARD: Duration = Duration::from_secs(2);
 /// Where bash is looked for in an image.
 const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
 
-/// The shell of images without bash.
-const SH: Shell = Shell {
-    name: "sh",
-    path: "/bin/sh",
-};
+/// Where the shell of images without bash is.
+const SH: [&str; 2] = ["/bin/sh", "/usr/bin/sh"];
+
+/// Where what does nothing but wait is.
+const CAT: [&str; 2] = ["/bin/cat", "/usr/bin/cat"];
+
+/// What of an image's programs matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Programs {
+    pub(super) shell: Option<Shell>,
+    /// What can be the first process where there is no shell.
+    pub(super) cat: Option<&'static str>,
+}
 
 /// What matters of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,11 +134,11 @@ impl Engine {
         }
     }
 
-    /// The shell of an image: bash where it has one. A container is made to look, and never started.
+    /// The programs of an image. A container is made to look, and never started.
     ///
     /// # Errors
     /// The engine does not answer.
-    pub(super) async fn shell_of(&self, image: &Image) -> Result<Shell, Error> {
+    pub(super) async fn programs_of(&self, image: &Image) -> Result<Programs, Error> {
         let body = ContainerCreateBody {
             image: Some(image.id.clone()),
             // Nothing is run; an image may have nothing that could be.
@@ -142,19 +150,7 @@ impl Engine {
         let made = self
             .call("make a container to look into an image", WORK, making)
             .await?;
-        let mut found = Ok(SH);
-        for path in BASH {
-            let options = ContainerArchiveInfoOptionsBuilder::new().path(path).build();
-            let looking = self.docker.get_container_archive_info(&made.id, Some(options));
-            match self.find("look for bash in an image", ANSWER, looking).await {
-                Ok(None) => {}
-                Ok(Some(_)) => found = Ok(Shell { name: "bash", path }),
-                Err(error) => found = Err(error),
-            }
-            if found != Ok(SH) {
-                break;
-            }
-        }
+        let found = self.programs_in(&made.id).await;
         let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
         let removing = self.docker.remove_container(&made.id, Some(options));
         self.find(
@@ -164,6 +160,43 @@ impl Engine {
         )
         .await?;
         found
+    }
+
+    async fn programs_in(&self, container: &str) -> Result<Programs, Error> {
+        let bash = self.first_of(container, &BASH).await?;
+        let sh = self.first_of(container, &SH).await?;
+        let shell = match (bash, sh) {
+            (Some(path), sh) => Some(Shell {
+                name: "bash",
+                path,
+                posix: sh.unwrap_or(path),
+            }),
+            (None, Some(path)) => Some(Shell {
+                name: "sh",
+                path,
+                posix: path,
+            }),
+            (None, None) => None,
+        };
+        let cat = match shell {
+            Some(_) => None,
+            None => self.first_of(container, &CAT).await?,
+        };
+        Ok(Programs { shell, cat })
+    }
+
+    async fn first_of(&self, container: &str, paths: &[&'static str]) -> Result<Option<&'static str>, Error> {
+        for path in paths {
+            let options = ContainerArchiveInfoOptionsBuilder::new().path(path).build();
+            let looking = self.docker.get_container_archive_info(container, Some(options));
+            let found = self
+                .find("look for a program in an image", ANSWER, looking)
+                .await?;
+            if found.is_some() {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 }
 

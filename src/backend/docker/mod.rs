@@ -55,8 +55,9 @@ use crate::{
     config::DockerConfig,
 };
 use engine::Engine;
+use image::Programs;
 use run::Ways;
-use sandbox::{Sandbox, Shell};
+use sandbox::Sandbox;
 
 /// How a notice begins that tells what of this machine commands reach.
 pub const REACHED_BY: &str = "commands reach this machine by";
@@ -72,8 +73,8 @@ struct Inner {
     config: DockerConfig,
     /// The engine, once it has answered.
     engine: tokio::sync::Mutex<Option<Engine>>,
-    /// The shells of images, by their ids.
-    shells: Mutex<HashMap<String, Shell>>,
+    /// The programs of images, by their ids.
+    programs: Mutex<HashMap<String, Programs>>,
     guard: Guard,
     place: Mutex<Place>,
     sandboxes: Mutex<Sandboxes>,
@@ -107,7 +108,7 @@ impl DockerBackend {
             ways: Ways { streams, spool_full },
             config,
             engine: tokio::sync::Mutex::default(),
-            shells: Mutex::default(),
+            programs: Mutex::default(),
             guard: Guard::default(),
             place: Mutex::new(Place {
                 run: String::new(),
@@ -140,7 +141,7 @@ impl DockerBackend {
         let sandbox = self.sandbox(&params.sandbox)?;
         let Some(inhabited) = &sandbox.inhabited else {
             let engine = self.engine().await?;
-            return native::run(&engine, &sandbox, params, caller, &mut control).await;
+            return Box::pin(native::run(&engine, &sandbox, params, caller, &mut control)).await;
         };
         run::run(&sandbox, inhabited, self.0.ways, params, caller, &mut control).await
     }

@@ -20,6 +20,7 @@ use super::{
     engine::{Engine, WORK},
     leash, names,
     names::Owner,
+    native,
     prepare::Prepared,
     reach,
     record::Record,
@@ -71,13 +72,7 @@ impl DockerBackend {
                 return Err(error);
             }
         };
-        let of_mode = (self.0.mode == Mode::Native).then(|| {
-            [
-                "native mode: no jobs and no sessions, each command has a shell of its own".to_owned(),
-                "kill scope is the process group: what calls setsid lives on after a deadline and a cancel"
-                    .to_owned(),
-            ]
-        });
+        let of_mode = (self.0.mode == Mode::Native).then(|| native::notices(&sandbox));
         let opened = Opened {
             sandbox: sandbox.id.clone(),
             state: found.state,
@@ -175,7 +170,7 @@ impl DockerBackend {
             cwd: start_of(spec.cwd.as_ref(), prepared),
             env: variables(prepared, Vec::new(), spec.env),
             volumes: Vec::new(),
-            shell: prepared.shell,
+            shell: prepared.programs.shell,
             closing: AtomicBool::new(false),
             inhabited,
             ties: Mutex::new(Ties {
@@ -326,7 +321,7 @@ impl DockerBackend {
             cwd: start_of(spec.cwd.as_ref().or(record.spec.cwd.as_ref()), &prepared),
             env: variables(&prepared, record.spec.env.clone(), spec.env),
             volumes: prepared.volumes.clone(),
-            shell: prepared.shell,
+            shell: prepared.programs.shell,
             closing: AtomicBool::new(false),
             inhabited,
             ties: Mutex::default(),

@@ -10,7 +10,7 @@ use super::{
     engine::Engine,
     facts,
     files::{self, is_directory},
-    image::Image,
+    image::{Image, Programs},
     sandbox::{Inhabited, Sandbox, Shell},
 };
 use crate::{
@@ -36,8 +36,8 @@ pub(super) struct Prepared {
     pub(super) plan: Plan,
     /// The first process, in resident mode.
     pub(super) binary: Option<Binary>,
-    /// The shell that runs text.
-    pub(super) shell: Shell,
+    /// What there is to run text, and to be the first process in native mode.
+    pub(super) programs: Programs,
     /// Volumes of the sandbox's own, by the names that they get.
     pub(super) volumes: Vec<String>,
     /// What a container that is there has to have been made of to be used again.
@@ -69,7 +69,10 @@ impl DockerBackend {
         }
         let (plan, weakenings) = policy::plan(&config, spec, &facts)?;
         let image = engine.image_or_pull(&plan.image, progress).await?;
-        let shell = self.shell_of(engine, &image).await?;
+        let programs = self.programs_of(engine, &image).await?;
+        if self.0.mode == Mode::Native && programs == Programs::default() {
+            return Err(nothing_to_wait(&plan.image));
+        }
         let binary = match self.0.mode {
             Mode::Resident => {
                 let architecture = image.architecture.clone();
@@ -82,7 +85,7 @@ impl DockerBackend {
         Ok(Prepared {
             image,
             binary,
-            shell,
+            programs,
             volumes,
             fingerprint,
             notices: weakenings.into_iter().map(|weakening| weakening.notice).collect(),
@@ -90,18 +93,18 @@ impl DockerBackend {
         })
     }
 
-    /// The shell of an image; looked for once.
-    async fn shell_of(&self, engine: &Engine, image: &Image) -> Result<Shell, Error> {
+    /// The programs of an image; looked for once.
+    async fn programs_of(&self, engine: &Engine, image: &Image) -> Result<Programs, Error> {
         let known = {
-            let shells = self.0.shells.lock().unwrap_or_else(PoisonError::into_inner);
-            shells.get(&image.id).copied()
+            let programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
+            programs.get(&image.id).copied()
         };
         if let Some(known) = known {
             return Ok(known);
         }
-        let found = engine.shell_of(image).await?;
-        let mut shells = self.0.shells.lock().unwrap_or_else(PoisonError::into_inner);
-        shells.insert(image.id.clone(), found);
+        let found = engine.programs_of(image).await?;
+        let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        programs.insert(image.id.clone(), found);
         Ok(found)
     }
 
@@ -110,7 +113,7 @@ impl DockerBackend {
         let looking = async {
             let engine = self.engine().await.ok()?;
             let image = engine.image(&self.0.config.image.value).await.ok()??;
-            self.shell_of(&engine, &image).await.ok()
+            self.programs_of(&engine, &image).await.ok()?.shell
         };
         match looking.await {
             Some(Shell { name: "bash", .. }) => "bash",
@@ -196,6 +199,17 @@ fn far(engine: &Engine) -> Error {
     );
     Error::new(ErrorKind::Unavailable, shown, message)
         .with_fix("name the socket of an engine of this machine in DOCKER_HOST, or run herm where the engine is (terminal.backend ssh)")
+}
+
+/// A container is there as long as its first process is, which in native mode is one of the image.
+fn nothing_to_wait(image: &str) -> Error {
+    let message = format!(
+        "the image {image} has neither a shell nor cat, and without one of them a container of it does not go on running in \
+         native mode"
+    );
+    Error::new(ErrorKind::Unsupported, image, message).with_fix(
+        "leave terminal.exec_mode to resident mode, which needs nothing of an image, or name another image",
+    )
 }
 
 /// The first interface but the loopback that a route of a table in `/proc/net` leads to.

@@ -106,7 +106,7 @@ fn start_of(sandbox: &Sandbox, ways: Ways, params: RunParams) -> Result<Start, E
     let command = match params.command {
         Command::Argv(words) => WireCommand::Argv(words.into_iter().map(ByteString::into_bytes).collect()),
         Command::Shell(text) => WireCommand::Shell {
-            shell: sandbox.shell.name.as_bytes().to_vec(),
+            shell: sandbox.shell_name().as_bytes().to_vec(),
             text: text.into_bytes(),
         },
     };
@@ -154,7 +154,7 @@ fn variables(sandbox: &[Variable], exec: &[Variable], cwd: &Path) -> Vec<(Vec<u8
 fn session_of(sandbox: &Sandbox, params: &RunParams) -> Option<Session> {
     Some(Session {
         name: params.session.clone()?,
-        kept: if sandbox.shell.name == "bash" {
+        kept: if sandbox.shell_name() == "bash" {
             StateKept::Shell
         } else {
             StateKept::CwdEnv

@@ -46,8 +46,8 @@ pub(super) struct Sandbox {
     pub(super) env: Vec<Variable>,
     /// Volumes of its own, which go with it.
     pub(super) volumes: Vec<String>,
-    /// The shell that runs text.
-    pub(super) shell: Shell,
+    /// The shell that runs text, where the image has one in one of the usual places.
+    pub(super) shell: Option<Shell>,
     /// Whether it is being destroyed.
     pub(super) closing: AtomicBool,
     /// Who runs its commands; in native mode the engine does.
@@ -63,6 +63,8 @@ pub(super) struct Shell {
     pub(super) name: &'static str,
     /// Where it is.
     pub(super) path: &'static str,
+    /// Where one is that takes what POSIX has.
+    pub(super) posix: &'static str,
 }
 
 /// What ties a sandbox without a key to this process.
@@ -120,6 +122,11 @@ impl Sandbox {
     /// The path that a caller means: absolute, or from the directory that commands start in.
     pub(super) fn resolve(&self, path: &ByteString) -> PathBuf {
         self.cwd.join(path.to_path())
+    }
+
+    /// What the shell that runs text is called.
+    pub(super) fn shell_name(&self) -> &'static str {
+        self.shell.map_or("sh", |shell| shell.name)
     }
 
     /// Whether it is being destroyed.

@@ -1,84 +1,65 @@
-//! Native mode: each command is an exec of the engine's, behind a few lines of POSIX shell. It is for images in which no
-//! program of ours can be placed.
+//! Native mode: each command is an exec of the engine's, behind a few lines of POSIX shell. It is for machines for which there
+//! is no program of ours that could be placed.
 //!
 //! A command is a session of its own, and what a deadline or a cancel ends is its process group; what leaves the group by
 //! itself lives on until the sandbox ends. An engine tells how a command has ended by one number, so that an end by a
-//! signal and an exit with 128 and the signal's number are the same.
+//! signal and an exit with 128 and the signal's number are the same. One is told apart: where a command has ended with 137,
+//! and the kernel has killed for lack of memory in its sandbox while it ran, it was killed for that. (A command that exits
+//! with 137 by itself while another one is killed for that is taken for one, too; so is a shell whose last program was.)
+//!
+//! In an image without a shell there are no texts; programs are started by the engine alone, see [`bare`].
 
+mod bare;
+mod ending;
+mod helper;
+mod outcome;
+mod reading;
 mod wrapper;
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use bollard::{
-    container::LogOutput,
-    exec::{CreateExecOptions, StartExecOptions, StartExecResults},
-};
-use futures::StreamExt as _;
+use bollard::exec::{CreateExecOptions, StartExecResults};
 use herm_protocol::{
-    Error, ErrorKind, Finished, Interrupt,
-    exec::{Command, Outcome, RunParams, SetupFailure, Stdin, Stream},
+    Error, Finished, Interrupt,
+    exec::{Command, Outcome, RunParams, SetupFailure, Stdin},
     hexadecimal,
     sandbox::Variable,
 };
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt as _},
-    time::{Instant, sleep, sleep_until, timeout},
+    sync::{Notify, mpsc, watch},
+    task::JoinHandle,
+    time::{Instant, sleep},
 };
 
-use self::wrapper::{Told, Words};
-use super::{
-    engine::{ANSWER, Engine},
-    sandbox::{Sandbox, state_of},
+use self::{
+    ending::Ending,
+    helper::{forget, store},
+    outcome::{KILLED, LOOKS},
+    reading::{Beginning, Phase, Queue, Reader, reached},
 };
+use super::{engine::Engine, sandbox::Sandbox};
 use crate::caller::{Caller, Control, Input, Output};
 
 /// Bytes of the word that a command's first line begins with.
 const SECRET: usize = 16;
 
-/// The longest first line.
-const LONGEST_LINE: usize = 16 * 1024;
+/// How often an exec is looked at whose output goes on: at first, and when it has gone on for long. An engine drops what was
+/// not taken two seconds after the end.
+const LOOK: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
-/// Bytes of standard output that may come before the first line of standard error.
-const EARLY: usize = 8 * 1024 * 1024;
+/// How often it is looked at when its output has come to an end.
+const LOOK_AT_END: Duration = Duration::from_millis(20);
 
-/// How often an exec is looked at whose output goes on.
-const LOOK: Duration = Duration::from_millis(100);
+/// How long nothing has to come of a command that has ended, where what it left holds its output. An engine that is slow
+/// has so many times as long as it takes to answer.
+const QUIET: (Duration, u32) = (Duration::from_millis(300), 3);
 
-/// How long the last output may take when the command has ended, and what it left holds its output.
-const DRAIN: Duration = Duration::from_millis(300);
-
-/// How long the rest may take of a command that was ended by force.
+/// How long a command that is ended by force may take to end.
 const LAST: Duration = Duration::from_secs(3);
 
-/// How long an engine may take to know how a command has ended that has ended.
-const KNOWN: Duration = Duration::from_secs(5);
-
-/// What an engine tells of a command that was killed: 128 and the number of the signal.
-const KILLED: i64 = 137;
-
-/// How often is looked whether the sandbox of such a command is gone with it.
-const LOOKS: u32 = 3;
-
-/// Bytes of arguments and variables that any system takes.
-const SURELY_TAKEN: usize = 1024 * 1024;
-
-/// What ends a process group: it is asked first, and killed a quarter of a second later.
-const END: &str = "kill -TERM -$1 2>/dev/null || exit 0\n\
-    n=0\n\
-    while kill -0 -$1 2>/dev/null && [ $n -lt 5 ]; do sleep 0.05 2>/dev/null || n=5; n=$((n + 1)); done\n\
-    kill -KILL -$1 2>/dev/null; exit 0";
-
-/// What sends a signal to one.
-const SIGNAL: &str = "kill -$2 -$1 2>/dev/null; exit 0";
-
-/// What writes a text that is too long for an argument into a file.
-const STORE: &str = "umask 077; cat >\"$1\"";
-
-/// What takes it away again.
-const FORGET: &str = "rm -f -- \"$1\"";
+/// How long the caller of such a command has to take the rest.
+const ROOM: Duration = Duration::from_millis(200);
 
 /// Runs a command that was checked to its end.
 ///
@@ -86,7 +67,7 @@ const FORGET: &str = "rm -f -- \"$1\"";
 /// A sandbox that is gone, arguments that cannot be used: nothing ran then.
 pub(super) async fn run<T>(
     engine: &Engine,
-    sandbox: &Sandbox,
+    sandbox: &Arc<Sandbox>,
     params: RunParams,
     caller: Caller<impl Output, impl Input, T>,
     control: &mut impl Control,
@@ -94,93 +75,101 @@ pub(super) async fn run<T>(
     let accepted = Instant::now();
     let limit = params.timeout().filter(|limit| !limit.is_zero());
     let deadline = limit.and_then(|limit| accepted.checked_add(limit));
-    let mut bytes = [0; SECRET];
-    getrandom::fill(&mut bytes).map_err(|error| Error::internal("name a command at random", error))?;
-    let secret = hexadecimal(&bytes);
-    let text_file = match &params.command {
-        Command::Shell(text) if wrapper::is_long(text) => {
-            let file = format!("/tmp/.herm-text-{secret}");
-            store(engine, sandbox, &file, text.as_bytes()).await?;
-            Some(file)
-        }
-        _ => None,
-    };
     let cwd = params.cwd.as_ref().map_or_else(
         || sandbox.cwd.as_path().into(),
         |cwd| sandbox.resolve(cwd).as_path().into(),
     );
     let variables: Vec<Variable> = sandbox.env.iter().chain(&params.env).cloned().collect();
-    let words = wrapper::words(
-        &secret,
-        &params.command,
-        (sandbox.shell, text_file.as_deref()),
-        &cwd,
-        &variables,
-    );
-    let exec = Exec {
-        engine,
-        sandbox,
+    let mut bytes = [0; SECRET];
+    getrandom::fill(&mut bytes).map_err(|error| Error::internal("name a command at random", error))?;
+    let secret = hexadecimal(&bytes);
+    let mut text_file = None;
+    let (options, size) = match (&params.command, sandbox.shell) {
+        (Command::Shell(_), None) => {
+            let message = format!("there is no shell in the image of sandbox {:?}", sandbox.id);
+            let kind = SetupFailure::ShellNotFound;
+            return Ok(Outcome::SetupFailed { kind, message }.into());
+        }
+        (Command::Argv(argv), None) => (bare::options(argv, &cwd, &variables)?, 0),
+        (command, Some(shell)) => {
+            if let Command::Shell(text) = command
+                && wrapper::is_long(text)
+            {
+                let file = format!("/tmp/.herm-text-{secret}");
+                store(engine, sandbox, &file, text.as_bytes()).await?;
+                text_file = Some(file);
+            }
+            let shell = (shell, text_file.as_deref());
+            let words = wrapper::words(&secret, command, shell, &cwd, &variables);
+            let size = words.size();
+            let options = CreateExecOptions {
+                env: Some(words.env),
+                cmd: Some(words.argv),
+                ..CreateExecOptions::default()
+            };
+            (options, size)
+        }
+    };
+    let options = CreateExecOptions {
+        attach_stdin: Some(params.stdin != Stdin::None),
+        attach_stdout: Some(true),
+        attach_stderr: Some(true),
+        tty: Some(false),
+        ..options
+    };
+    let exec = Arc::new(Exec {
+        engine: engine.clone(),
+        sandbox: sandbox.clone(),
+        bare: sandbox.shell.is_none(),
         secret,
         command: params.command,
-        size: words.size(),
-    };
-    let finished = exec.follow(words, params.stdin, caller, control, deadline).await;
+        size,
+        beginning: Arc::new(watch::Sender::new(Beginning::Awaited)),
+    });
+    let finished = exec.run(options, params.stdin, caller, control, deadline).await;
     if let Some(file) = text_file {
-        // What could not be removed goes with the sandbox.
-        let _ = helper(engine, sandbox, FORGET, &[&file], None).await;
+        forget(engine, sandbox, &file).await;
     }
     finished
 }
 
+/// What does not hold in native mode that one might count on.
+pub(super) fn notices(sandbox: &Sandbox) -> Vec<String> {
+    let of_shell = match sandbox.shell {
+        Some(_) => {
+            "kill scope is the process group: what calls setsid lives on after a deadline and a cancel"
+        }
+        None => {
+            "the image has no shell: texts cannot be run, and a program is ended from outside its sandbox, which this user has to \
+             be allowed to do"
+        }
+    };
+    vec![
+        "native mode: no jobs and no sessions, each command has a process of its own".to_owned(),
+        of_shell.to_owned(),
+    ]
+}
+
 /// One command.
-struct Exec<'a> {
-    engine: &'a Engine,
-    sandbox: &'a Sandbox,
+struct Exec {
+    engine: Engine,
+    sandbox: Arc<Sandbox>,
+    /// Whether nothing of ours is between the engine and the program.
+    bare: bool,
     secret: String,
     command: Command,
     /// Bytes of its words.
     size: usize,
+    /// What has become of it; shared with who reads its output.
+    beginning: Arc<watch::Sender<Beginning>>,
 }
 
-/// What is known of a command that begins.
-#[derive(Debug, Default)]
-struct Begun(Mutex<(Option<u32>, String)>);
-
-impl Begun {
-    fn lock(&self) -> MutexGuard<'_, (Option<u32>, String)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The number of its process in the sandbox, once it runs.
-    fn pid(&self) -> Option<u32> {
-        self.lock().0
-    }
-
-    fn with(&self, pid: u32) {
-        self.lock().0 = Some(pid);
-    }
-
-    /// What was told in place of its beginning.
-    fn what_was_said(&self) -> String {
-        self.lock().1.clone()
-    }
-
-    fn said(&self, line: &[u8]) {
-        String::from_utf8_lossy(line)
-            .trim()
-            .clone_into(&mut self.lock().1);
-    }
-}
-
-/// How the output of a command came to its end.
-#[derive(Debug)]
-enum Pumped {
-    /// It has ended.
-    Ended,
-    /// It was not waited for any longer.
-    Cut,
-    /// There is no command.
-    Refused(SetupFailure, String),
+/// A command that the engine was asked to start.
+struct Started {
+    id: String,
+    results: StartExecResults,
+    /// Why there is none, where the engine has said so.
+    refused: Option<Outcome>,
 }
 
 /// Why a command is ended before its time.
@@ -190,307 +179,344 @@ enum Force {
     Cancel,
 }
 
-impl Exec<'_> {
-    async fn follow<T>(
-        &self,
-        words: Words,
+impl Force {
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::Deadline => Outcome::TimedOut,
+            Self::Cancel => Outcome::Cancelled,
+        }
+    }
+}
+
+/// What a command has ended with by itself; `None` where that cannot be known any more.
+type Code = Option<i64>;
+
+/// How a command has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Own(Code),
+    Forced(Force, Ending),
+    /// There is no command.
+    Refused,
+}
+
+impl Exec {
+    async fn run<T>(
+        self: Arc<Self>,
+        options: CreateExecOptions<String>,
         stdin: Stdin,
         caller: Caller<impl Output, impl Input, T>,
         control: &mut impl Control,
         deadline: Option<Instant>,
     ) -> Result<Finished, Error> {
-        let Caller { output, input, .. } = caller;
-        let options = CreateExecOptions {
-            attach_stdin: Some(stdin != Stdin::None),
-            attach_stdout: Some(true),
-            attach_stderr: Some(true),
-            tty: Some(false),
-            env: Some(words.env),
-            cmd: Some(words.argv),
-            ..CreateExecOptions::default()
+        let (signals, wanted) = mpsc::unbounded_channel();
+        let mut wishes = Wishes {
+            control,
+            signals,
+            deadline,
         };
-        let (id, results) = begin(self.engine, self.sandbox, options).await?;
+        let mut starting = tokio::spawn(self.clone().start(options));
+        let started = tokio::select! {
+            biased;
+            started = &mut starting => started.map_err(|error| Error::internal("run a command", error))??,
+            force = wishes.forced() => {
+                tokio::spawn(self.end_when_started(starting));
+                return Ok(forced(force, Ending::Working));
+            }
+        };
+        match started.refused {
+            Some(refused) => Ok(refused.into()),
+            None => self.follow(started, stdin, caller, wishes, wanted).await,
+        }
+    }
+
+    /// Asks the engine to start it.
+    async fn start(self: Arc<Self>, options: CreateExecOptions<String>) -> Result<Started, Error> {
+        let (id, mut results) = helper::begin(&self.engine, &self.sandbox, options).await?;
+        let mut refused = None;
+        if self.bare {
+            match bare::begin(&self.engine, &id, &mut results).await? {
+                Ok(pid) => drop(self.beginning.send_replace(Beginning::Runs { pid, killed: None })),
+                Err(outcome) => refused = Some(outcome),
+            }
+        }
+        Ok(Started { id, results, refused })
+    }
+
+    /// Ends a command that was answered before the engine has started it.
+    async fn end_when_started(self: Arc<Self>, starting: JoinHandle<Result<Started, Error>>) {
+        let Ok(Ok(Started { results, refused, .. })) = starting.await else {
+            return;
+        };
+        let StartExecResults::Attached { output, .. } = results else {
+            return;
+        };
+        if refused.is_none() {
+            // Nobody waits for it.
+            drop(ending::end(self.clone()));
+            let (_answered, phase) = watch::channel(Phase::Answered);
+            self.read(output, Arc::default(), phase).await;
+        }
+    }
+
+    async fn read(
+        &self,
+        pieces: impl futures::Stream<Item = Result<bollard::container::LogOutput, bollard::errors::Error>> + Unpin,
+        queue: Arc<Queue>,
+        phase: watch::Receiver<Phase>,
+    ) {
+        let reader = Reader::new(pieces, queue, phase, self.beginning.clone());
+        if self.bare {
+            reader.read_all().await;
+        } else {
+            reader.read(&self.secret, &self.command).await;
+        }
+    }
+
+    async fn follow<T>(
+        self: Arc<Self>,
+        started: Started,
+        stdin: Stdin,
+        caller: Caller<impl Output, impl Input, T>,
+        wishes: Wishes<'_, impl Control>,
+        wanted: mpsc::UnboundedReceiver<i32>,
+    ) -> Result<Finished, Error> {
+        let Caller { output, input, .. } = caller;
         let StartExecResults::Attached {
-            output: mut pieces,
+            output: pieces,
             input: writer,
-        } = results
+        } = started.results
         else {
             return Err(Error::internal(
                 "run a command",
                 "the engine has not attached to it",
             ));
         };
-        let feeding = feed(stdin, input, writer);
-        let begun = Begun::default();
-        let pumping = self.pump(&mut pieces, &output, &begun);
-        tokio::pin!(feeding, pumping);
-        let (mut fed, mut force, mut until) = (false, None, None);
-        let mut look = tokio::time::interval(LOOK);
-        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let pumped = loop {
+        let (queue, drained) = (Arc::new(Queue::default()), Arc::new(Notify::new()));
+        let (phase, seen) = watch::channel(Phase::Running);
+        let reading = tokio::spawn({
+            let (exec, queue, drained) = (self.clone(), queue.clone(), drained.clone());
+            async move {
+                exec.read(pieces, queue, seen).await;
+                drained.notify_one();
+            }
+        });
+        let parts = Parts {
+            phase,
+            queue: queue.clone(),
+            reading,
+            drained,
+        };
+        let end = {
+            let feeding = feed(stdin, input, writer);
+            let handing = queue.hand_over(&output);
+            let signalling = ending::signal(&self, wanted);
+            let beside = (feeding, handing, signalling);
+            self.to_the_end(&started.id, parts, beside, wishes).await
+        };
+        match end {
+            End::Refused => {
+                let refused = self.beginning.borrow().clone();
+                let Beginning::Refused(kind, message) = refused else {
+                    return Err(Error::internal(
+                        "run a command",
+                        "nobody knows why it was refused",
+                    ));
+                };
+                Ok(Outcome::SetupFailed { kind, message }.into())
+            }
+            End::Forced(force, ending) => Ok(forced(force, ending)),
+            End::Own(code) => self.outcome(code).await,
+        }
+    }
+
+    /// Waits until it has ended and its output is handed over, or is to be waited for no longer.
+    async fn to_the_end(
+        self: &Arc<Self>,
+        id: &str,
+        mut parts: Parts,
+        (feeding, handing, signalling): (
+            impl Future<Output = ()>,
+            impl Future<Output = ()>,
+            impl Future<Output = ()>,
+        ),
+        mut wishes: Wishes<'_, impl Control>,
+    ) -> End {
+        let (queue, drained) = (parts.queue.clone(), parts.drained.clone());
+        let looking = self.own_end(id, &queue, &drained);
+        let refusing = self.refused();
+        let removing = self.removed();
+        tokio::pin!(feeding, handing, looking, signalling, refusing, removing);
+        let (mut fed, mut handed, mut signalled, mut read) = (false, false, false, false);
+        let mut own: Option<Code> = None;
+        let mut force: Option<(Force, watch::Receiver<Ending>)> = None;
+        let mut until = None;
+        loop {
+            let working = force
+                .as_ref()
+                .is_some_and(|(_, ending)| *ending.borrow() == Ending::Working);
+            match &force {
+                Some((force, ending)) if handed && !working => break End::Forced(*force, *ending.borrow()),
+                None if handed && own.is_some() => break End::Own(own.flatten()),
+                _ => {}
+            }
             tokio::select! {
                 biased;
-                pumped = &mut pumping => break pumped,
-                () = reached(until) => break Pumped::Cut,
-                () = reached(deadline), if force.is_none() => {
-                    force = Some(Force::Deadline);
-                    self.end(&begun).await;
+                () = &mut refusing, if force.is_none() => break End::Refused,
+                () = &mut handing, if !handed => handed = true,
+                () = reached(until) => break match (&force, own) {
+                    (Some((force, ending)), _) => End::Forced(*force, *ending.borrow()),
+                    (None, code) => End::Own(code.flatten()),
+                },
+                (code, quiet) = &mut looking, if own.is_none() && force.is_none() => {
+                    own = Some(code);
+                    parts.phase.send_replace(Phase::Draining(quiet));
+                    if code.is_none() {
+                        // Its caller waits to hear that.
+                        until = Some(Instant::now() + quiet);
+                    }
+                }
+                // One that was killed with its sandbox has a caller who waits for that.
+                () = &mut removing, if own == Some(Some(KILLED)) && until.is_none() => {
+                    until = Some(Instant::now() + ROOM);
+                }
+                wish = wishes.forced(), if force.is_none() => {
+                    if let Some(code) = own {
+                        // How it has ended is what is told, whatever comes now.
+                        if wish == Force::Cancel {
+                            drop(ending::end(self.clone()));
+                        }
+                        break End::Own(code);
+                    }
+                    parts.phase.send_replace(Phase::Ending);
+                    force = Some((wish, ending::end(self.clone())));
                     until = Some(Instant::now() + LAST);
                 }
-                wish = control.next(), if force.is_none() => match wish {
-                    Interrupt::Cancel => {
-                        force = Some(Force::Cancel);
-                        self.end(&begun).await;
-                        until = Some(Instant::now() + LAST);
+                () = changed(&mut force), if working => {
+                    parts.phase.send_replace(Phase::Draining(QUIET.0));
+                    if read {
+                        until = Some(Instant::now() + ROOM);
                     }
-                    Interrupt::Signal(number) => self.signal(&begun, number).await,
-                },
+                }
+                _ = &mut parts.reading, if !read => {
+                    read = true;
+                    if force.is_some() && !working {
+                        until = Some(Instant::now() + ROOM);
+                    }
+                }
+                () = &mut signalling, if !signalled => signalled = true,
                 () = &mut feeding, if !fed => fed = true,
-                // What it has left behind may hold its output for ever, and who is gone with its sandbox has no end.
-                _ = look.tick(), if until.is_none() => {
-                    if self.sandbox.is_closing() || !matches!(self.code(&id).await, Ok(None)) {
-                        until = Some(Instant::now() + DRAIN);
-                    }
-                }
             }
-        };
-        if let Pumped::Refused(kind, message) = pumped {
-            return Ok(Outcome::SetupFailed { kind, message }.into());
         }
-        self.outcome(&id, force, &begun).await
     }
 
-    /// Hands over what comes, but for the first line.
-    async fn pump(
-        &self,
-        pieces: &mut (impl futures::Stream<Item = Result<LogOutput, bollard::errors::Error>> + Unpin),
-        output: &impl Output,
-        begun: &Begun,
-    ) -> Pumped {
-        let (mut line, mut early) = (Vec::new(), Vec::new());
+    /// Resolves when there turns out to be no command.
+    async fn refused(&self) {
+        let mut beginning = self.beginning.subscribe();
+        let refused = beginning.wait_for(|beginning| matches!(beginning, Beginning::Refused(..)));
+        if refused.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Resolves when it has ended by itself, with its code, and how long its output may be silent yet. What it has left
+    /// behind may hold that for ever, and who is gone with its sandbox has no end.
+    async fn own_end(&self, id: &str, queue: &Queue, drained: &Notify) -> (Code, Duration) {
+        let begun = Instant::now();
+        let mut at_end = false;
         loop {
-            let (stream, message) = match pieces.next().await {
-                Some(Ok(LogOutput::StdOut { message } | LogOutput::Console { message })) => {
-                    (Stream::Stdout, message)
+            // Other ends in the sandbox wait for the output of this one to be taken.
+            let most = if queue.is_full() { LOOK[0] } else { LOOK[1] };
+            let pause = (begun.elapsed() / 5).clamp(LOOK[0], most);
+            if at_end {
+                sleep(if begun.elapsed() < LAST {
+                    LOOK_AT_END
+                } else {
+                    pause
+                })
+                .await;
+            } else {
+                tokio::select! {
+                    () = drained.notified() => at_end = true,
+                    () = sleep(pause) => {}
                 }
-                Some(Ok(LogOutput::StdErr { message })) => (Stream::Stderr, message),
-                Some(Ok(LogOutput::StdIn { .. })) => continue,
-                Some(Err(_)) | None => break,
-            };
-            if begun.pid().is_some() {
-                output.write(stream, &message).await;
-                continue;
             }
-            // An engine may bring it before the first line, without which nothing can be ended: nobody is waited for yet.
-            if stream == Stream::Stdout && early.len() < EARLY {
-                early.extend_from_slice(&message);
-                continue;
+            if self.sandbox.is_closing() {
+                return (None, QUIET.0);
             }
-            line.extend_from_slice(&message);
-            let Some(length) = line.iter().position(|byte| *byte == b'\n') else {
-                if line.len() > LONGEST_LINE {
-                    break;
-                }
-                continue;
-            };
-            match wrapper::told(&line[..length], &self.secret, &self.command) {
-                Some(Told::Runs(pid)) => {
-                    begun.with(pid);
-                    output.started().await;
-                    if !early.is_empty() {
-                        output.write(Stream::Stdout, &std::mem::take(&mut early)).await;
-                    }
-                    if line.len() > length + 1 {
-                        output.write(Stream::Stderr, &line[length + 1..]).await;
-                    }
-                    line.clear();
-                }
-                Some(Told::Refused(kind, message)) => return Pumped::Refused(kind, message),
-                // The shell itself, or the engine, has something to say.
-                None => break,
-            }
-        }
-        begun.said(&line);
-        Pumped::Ended
-    }
-
-    /// How it has ended.
-    async fn outcome(&self, id: &str, force: Option<Force>, begun: &Begun) -> Result<Finished, Error> {
-        match force {
-            Some(Force::Deadline) => return Ok(Outcome::TimedOut.into()),
-            Some(Force::Cancel) => return Ok(Outcome::Cancelled.into()),
-            None => {}
-        }
-        let end = Instant::now() + KNOWN;
-        let code = loop {
+            let asked = Instant::now();
             match self.code(id).await {
-                Ok(Some(code)) => break code,
-                Ok(None) if Instant::now() < end => sleep(LOOK).await,
-                Ok(None) | Err(_) => return Ok(self.lost().await.into()),
-            }
-        };
-        if code == KILLED && self.was_killed_with_its_sandbox().await {
-            return Ok(Outcome::SandboxLost.into());
-        }
-        if begun.pid().is_none() {
-            if self.sandbox.is_closing() || self.is_lost().await {
-                return Ok(Outcome::SandboxLost.into());
-            }
-            if self.size > SURELY_TAKEN {
-                let problem = format!(
-                    "has {} bytes in all, and the system does not take them",
-                    self.size
-                );
-                return Err(Error::invalid_argument("command", problem)
-                    .with_fix("send what is long as a file or as input of the command"));
-            }
-            let said = begun.what_was_said();
-            let message =
-                format!("no command was started; the engine or the shell says: {said} (code {code})");
-            let kind = match code {
-                126 | 127 => SetupFailure::ShellNotFound,
-                _ => SetupFailure::Other,
-            };
-            return Ok(Outcome::SetupFailed { kind, message }.into());
-        }
-        let code = i32::try_from(code).unwrap_or(-1);
-        Ok(Outcome::Exited { code }.into())
-    }
-
-    /// The exit code of an exec that has ended.
-    async fn code(&self, id: &str) -> Result<Option<i64>, Error> {
-        let looking = self.engine.docker.inspect_exec(id);
-        let exec = self.engine.call("look at a command", ANSWER, looking).await?;
-        Ok(exec.exit_code.filter(|_| exec.running == Some(false)))
-    }
-
-    /// Whether the sandbox goes down with it, which an engine may tell a moment later.
-    async fn was_killed_with_its_sandbox(&self) -> bool {
-        for _ in 0..LOOKS {
-            if self.sandbox.is_closing() || self.is_lost().await {
-                return true;
-            }
-            sleep(LOOK).await;
-        }
-        false
-    }
-
-    async fn is_lost(&self) -> bool {
-        use herm_protocol::sandbox::SandboxState;
-        match self.engine.container(&self.sandbox.id).await {
-            Ok(Some(container)) => state_of(&container) == SandboxState::Stopped,
-            Ok(None) => true,
-            Err(_) => false,
-        }
-    }
-
-    async fn lost(&self) -> Outcome {
-        if self.is_lost().await {
-            Outcome::SandboxLost
-        } else {
-            Outcome::TransportLost
-        }
-    }
-
-    /// Ends its process group, if it has come to have one.
-    async fn end(&self, begun: &Begun) {
-        if let Some(pid) = begun.pid() {
-            let ended = helper(self.engine, self.sandbox, END, &[&pid.to_string()], None).await;
-            if let Err(error) = ended {
-                super::log(error);
+                Ok(None) => {}
+                code => return (code.ok().flatten(), QUIET.0.max(asked.elapsed() * QUIET.1)),
             }
         }
     }
 
-    async fn signal(&self, begun: &Begun, number: i32) {
-        if let Some(pid) = begun.pid() {
-            let words = [pid.to_string(), number.to_string()];
-            let sent = helper(self.engine, self.sandbox, SIGNAL, &[&words[0], &words[1]], None).await;
-            if let Err(error) = sent {
-                super::log(error);
+    /// Resolves when its sandbox is gone.
+    async fn removed(&self) {
+        for look in 0_u64.. {
+            if self.sandbox.is_closing() || look < LOOKS.into() && self.is_lost().await {
+                return;
+            }
+            sleep(outcome::LOOK).await;
+        }
+    }
+}
+
+/// What takes part in a command besides the caller.
+struct Parts {
+    phase: watch::Sender<Phase>,
+    /// What it has printed.
+    queue: Arc<Queue>,
+    /// Who reads its output.
+    reading: JoinHandle<()>,
+    /// It has come to an end.
+    drained: Arc<Notify>,
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        self.phase.send_replace(Phase::Answered);
+    }
+}
+
+/// What is wanted of a command.
+struct Wishes<'a, C> {
+    control: &'a mut C,
+    signals: mpsc::UnboundedSender<i32>,
+    deadline: Option<Instant>,
+}
+
+impl<C: Control> Wishes<'_, C> {
+    /// Resolves when the command is to be ended; passes signals on until then.
+    async fn forced(&mut self) -> Force {
+        loop {
+            tokio::select! {
+                biased;
+                () = reached(self.deadline) => return Force::Deadline,
+                wish = self.control.next() => match wish {
+                    Interrupt::Cancel => return Force::Cancel,
+                    // Who sends them is there as long as the command is.
+                    Interrupt::Signal(number) => drop(self.signals.send(number)),
+                },
             }
         }
     }
 }
 
-/// Starts an exec; gives its id, and its streams.
-async fn begin(
-    engine: &Engine,
-    sandbox: &Sandbox,
-    options: CreateExecOptions<String>,
-) -> Result<(String, StartExecResults), Error> {
-    let creating = engine.docker.create_exec(&sandbox.id, options);
-    let made = engine.call("make an exec", ANSWER, creating).await;
-    let made = made.map_err(|error| match error.kind() {
-        // The engine says so of a container that is gone, and of one that does not run.
-        ErrorKind::NotFound | ErrorKind::AlreadyExists => Error::sandbox_not_found(&sandbox.id),
-        _ => error,
-    })?;
-    let starting = engine.docker.start_exec(
-        &made.id,
-        Some(StartExecOptions {
-            output_capacity: Some(64 * 1024),
-            ..StartExecOptions::default()
-        }),
-    );
-    let started = engine.call("run a command", ANSWER, starting).await?;
-    Ok((made.id, started))
-}
-
-/// Runs a helper of ours to its end.
-async fn helper(
-    engine: &Engine,
-    sandbox: &Sandbox,
-    script: &str,
-    words: &[&str],
-    input: Option<&[u8]>,
-) -> Result<i64, Error> {
-    let argv = ["/bin/sh", "-c", script, "sh"]
-        .into_iter()
-        .chain(words.iter().copied());
-    let options = CreateExecOptions {
-        attach_stdin: Some(input.is_some()),
-        attach_stdout: Some(true),
-        attach_stderr: Some(true),
-        cmd: Some(argv.map(str::to_owned).collect()),
-        ..CreateExecOptions::default()
-    };
-    let (id, results) = begin(engine, sandbox, options).await?;
-    if let StartExecResults::Attached {
-        mut output,
-        input: mut writer,
-    } = results
-    {
-        let working = async {
-            if let Some(input) = input {
-                let _ = writer.write_all(input).await;
-            }
-            let _ = writer.shutdown().await;
-            while let Some(Ok(_)) = output.next().await {}
-        };
-        if timeout(ANSWER, working).await.is_err() {
-            let message = format!(
-                "a helper in sandbox {:?} has not ended within {ANSWER:?}",
-                sandbox.id
-            );
-            return Err(Error::new(ErrorKind::TimedOut, &sandbox.id, message).with_fix("call again"));
-        }
+/// Resolves when it is known what has become of the end of a command.
+async fn changed(force: &mut Option<(Force, watch::Receiver<Ending>)>) {
+    if let Some((_, ending)) = force {
+        // Who ends it tells what has become of that first.
+        let _ = ending.changed().await;
     }
-    let looking = engine.docker.inspect_exec(&id);
-    let exec = engine.call("look at a helper", ANSWER, looking).await?;
-    Ok(exec.exit_code.unwrap_or_default())
 }
 
-async fn store(engine: &Engine, sandbox: &Sandbox, file: &str, text: &[u8]) -> Result<(), Error> {
-    match helper(engine, sandbox, STORE, &[file], Some(text)).await? {
-        0 => Ok(()),
-        code => {
-            let message = format!(
-                "the text of the command is longer than an argument may be, and could not be stored in {file} of the sandbox (code {code})"
-            );
-            Err(Error::new(ErrorKind::LimitExceeded, "command.shell", message)
-                .with_fix("send a shorter text, or see whether there is space in /tmp of the sandbox"))
-        }
+fn forced(force: Force, ending: Ending) -> Finished {
+    Finished {
+        outcome: force.outcome(),
+        notices: ending.notice().map(str::to_owned).into_iter().collect(),
+        job: None,
     }
 }
 
@@ -511,11 +537,4 @@ async fn feed(stdin: Stdin, mut input: impl Input, mut writer: std::pin::Pin<Box
         }
     }
     let _ = writer.shutdown().await;
-}
-
-async fn reached(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

@@ -33,8 +33,8 @@ impl Words {
 /// What a command has told before it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Told {
-    /// It runs, as the process of that number in its sandbox.
-    Runs(u32),
+    /// It runs, as the process of that number in its sandbox, where so many were killed for lack of memory before.
+    Runs(u32, Option<u64>),
     /// There is no command.
     Refused(SetupFailure, String),
 }
@@ -48,7 +48,7 @@ pub(super) fn words(
     variables: &[Variable],
 ) -> Words {
     let mut argv = vec![
-        "/bin/sh".to_owned(),
+        shell.posix.to_owned(),
         "-c".into(),
         SCRIPT.into(),
         "sh".into(),
@@ -129,12 +129,13 @@ fn is_identifier(name: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// What a line of standard error tells, if it begins with the secret word.
+/// What a line tells, if it begins with the secret word.
 pub(super) fn told(line: &[u8], secret: &str, command: &Command) -> Option<Told> {
     let line = line.strip_prefix(secret.as_bytes())?.strip_prefix(b" ")?;
     let line = String::from_utf8_lossy(line);
-    if let Some(number) = line.strip_prefix("yes ") {
-        return number.trim().parse().ok().map(Told::Runs);
+    if let Some(numbers) = line.strip_prefix("yes ") {
+        let (pid, killed) = numbers.trim().split_once(' ')?;
+        return Some(Told::Runs(pid.parse().ok()?, killed.parse().ok()));
     }
     let reason = line.strip_prefix("no ")?.trim_end();
     let (kind, about) = reason.split_once(' ').unwrap_or((reason, ""));
@@ -188,6 +189,7 @@ mod tests {
     const SH: Shell = Shell {
         name: "sh",
         path: "/bin/sh",
+        posix: "/bin/sh",
     };
 
     fn run(command: &Command, cwd: &str, variables: &[Variable]) -> (Option<i32>, Vec<u8>, Vec<u8>) {
@@ -207,6 +209,28 @@ mod tests {
         Command::Argv(words.iter().map(|word| word.to_vec().into()).collect())
     }
 
+    /// What the command itself has printed: the line that tells of it is on both streams.
+    fn printed(stdout: &[u8]) -> &[u8] {
+        let length = stdout.iter().position(|byte| *byte == b'\n').unwrap();
+        let told = told(&stdout[..length], "s3cret", &argv(&[b"true"]));
+        assert!(matches!(told, Some(Told::Runs(..))), "{told:?}");
+        &stdout[length + 1..]
+    }
+
+    #[test]
+    fn a_program_is_called_by_the_name_that_it_was_given() {
+        let tells: &[u8] = b"tr '\\0' ' ' </proc/$$/cmdline | cut -d' ' -f1";
+        for name in ["sh", "/bin/sh"] {
+            let (_, stdout, stderr) = run(&argv(&[name.as_bytes(), b"-c", tells]), "/", &[]);
+            let shown = String::from_utf8_lossy(&stderr);
+            assert_eq!(printed(&stdout), format!("{name}\n").as_bytes(), "{shown}");
+        }
+        // Not what the shell itself has by that name.
+        let (code, stdout, _) = run(&argv(&[b"echo", b"--version"]), "/", &[]);
+        assert_eq!(code, Some(0));
+        assert!(printed(&stdout).starts_with(b"echo ("));
+    }
+
     #[test]
     fn words_and_variables_arrive_byte_for_byte() {
         let odd: &[&[u8]] = &[
@@ -224,17 +248,17 @@ mod tests {
         let (code, stdout, stderr) = run(&argv(odd), "/", &variables);
         assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&stderr));
         assert_eq!(
-            stdout,
+            printed(&stdout),
             odd[2..]
                 .iter()
                 .flat_map(|word| [word, &b"\n"[..]].concat())
                 .collect::<Vec<_>>()
         );
         let told = told(&stderr, "s3cret", &argv(odd));
-        assert!(matches!(told, Some(Told::Runs(_))), "{told:?}");
+        assert!(matches!(told, Some(Told::Runs(..))), "{told:?}");
         let text = Command::Shell("printf '%s|' \"$A\" \"$B\" \"$0\" $#; pwd".into());
         let (_, stdout, _) = run(&text, "/tmp", &variables);
-        assert_eq!(stdout, b"x\ny\n|\xfe\n|sh|0|/tmp\n");
+        assert_eq!(printed(&stdout), b"x\ny\n|\xfe\n|sh|0|/tmp\n");
     }
 
     #[test]
@@ -244,7 +268,7 @@ mod tests {
         let command = Command::Argv(words.map(Into::into).collect());
         let begun = std::time::Instant::now();
         let (_, stdout, _) = run(&command, "/", &[]);
-        assert_eq!(stdout.split(|byte| *byte == b'\n').count() - 1, 10_000);
+        assert_eq!(printed(&stdout).split(|byte| *byte == b'\n').count() - 1, 10_000);
         assert!(begun.elapsed() < std::time::Duration::from_secs(5));
     }
 

@@ -1,13 +1,24 @@
-# Becomes the command, where nothing but a POSIX shell is there. What comes before it is told on standard error, in one
-# line that begins with a word which nobody else knows: the number of this process, or why there is no command.
+# Becomes the command, where nothing but a POSIX shell is there. Before it comes one line that begins with a word which nobody
+# else knows: on both streams the number of this process and how many were killed for lack of memory in its sandbox until
+# now, or on standard error why there is no command.
 #
 # Words: the secret word, the directory, how many variables follow, these, how many of the words are variables that no shell
 # holds and env(1) has to pass on, how many words follow that have to be read, these.
 # A word that has to be read begins with "=" and is as it stands, or with "%" and is as printf(1) reads it. Where no word of
 # the command has to be read, their number is "all", and they follow as they are.
 __word=$1 __count=0
-__tell() { printf '%s %s\n' "$__word" "$*" >&2; }
-__refuse() { __tell no "$@"; exit 125; }
+__refuse() { printf '%s no %s\n' "$__word" "$*" >&2; exit 125; }
+__begin() {
+    __killed=-
+    for __file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
+        [ -r "$__file" ] || continue
+        while read -r __name __value; do
+            if [ "$__name" = oom_kill ]; then __killed=$__value; fi
+        done <"$__file"
+    done
+    printf '%s yes %s %s\n' "$__word" $$ "$__killed"
+    printf '%s yes %s %s\n' "$__word" $$ "$__killed" >&2
+}
 __read() {
     case $1 in
         '='*) __value=${1#=} ;;
@@ -50,10 +61,20 @@ if [ -z "$__found" ]; then
 fi
 if [ "$__odd" -gt 0 ]; then
     command -v env >/dev/null || __refuse no_env
-    __tell yes $$
+    __begin
     exec env "$@"
 fi
-__tell yes $$
 shift
-# By its path: some shells have programs of their own, which they would take for it.
+__begin
+# A program sees the name that it was called by, for which the shell has to look it up itself. One that has programs of its
+# own would take them for it: there, and where the name looks like an option, the path is what is run.
+case $__program in
+    */* | -*) ;;
+    *)
+        if ! PATH=/.herm command -v cat >/dev/null 2>&1; then
+            exec "$__program" "$@"
+        elif (exec -a sh /bin/sh -c :) >/dev/null 2>&1; then
+            exec -a "$__program" "$__found" "$@"
+        fi ;;
+esac
 exec "$__found" "$@"
