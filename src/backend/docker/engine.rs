@@ -1,6 +1,6 @@
 //! The engine: a connection, and what its refusals mean. Every call has a deadline.
 
-use std::{future::Future, io, time::Duration};
+use std::{future::Future, io, pin::pin, time::Duration};
 
 use bollard::{API_DEFAULT_VERSION, Docker, errors::Error as Fault, models::SystemInfo};
 use herm_protocol::{Error, ErrorKind};
@@ -9,7 +9,7 @@ use tokio::{net::UnixStream, time::timeout};
 use super::address::{Address, Kind, Surroundings};
 use crate::backend::local::adapter::blocking;
 
-/// How long an engine may take to say who it is.
+/// How long an engine may take to say anything.
 const GREETING: Duration = Duration::from_secs(5);
 
 /// How long a call may take that waits for nothing.
@@ -64,7 +64,13 @@ impl Engine {
             Ok(docker) => docker,
             Err(fault) => return Err(unreachable(&address).await.unwrap_or_else(|| unusable(&fault))),
         };
-        match timeout(GREETING, docker.negotiate_version()).await {
+        let mut negotiating = pin!(docker.clone().negotiate_version());
+        let negotiated = match timeout(GREETING, &mut negotiating).await {
+            // Podman asks other programs before it says which version it is, for seconds where much is going on.
+            Err(_) if is_alive(&docker).await => timeout(ANSWER, negotiating).await,
+            other => other,
+        };
+        match negotiated {
             Ok(Ok(docker)) => Ok(Self { docker, address }),
             Ok(Err(fault)) => Err(unreachable(&address).await.unwrap_or_else(|| unusable(&fault))),
             Err(_) => Err(silent(&address, &format!("no answer within {GREETING:?}"))),
@@ -153,6 +159,11 @@ impl Engine {
     }
 }
 
+/// Whether an engine answers at all: to the one question for which it needs to look at nothing.
+async fn is_alive(docker: &Docker) -> bool {
+    matches!(timeout(GREETING, docker.ping()).await, Ok(Ok(_)))
+}
+
 /// The status with which the engine has refused something.
 pub(super) fn status(fault: &Fault) -> Option<u16> {
     match fault {
@@ -223,6 +234,33 @@ mod tests {
         drop(listener);
         let error = Engine::connect_to(at(&silent)).await.unwrap_err();
         assert!(error.message.contains("no engine answers"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn an_engine_that_thinks_about_who_it_is_and_answers_otherwise_is_waited_for() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("slow.sock");
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let answering = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut request = [0; 1024];
+                    let read = stream.read(&mut request).await.unwrap_or_default();
+                    let body = if String::from_utf8_lossy(&request[..read]).contains("/_ping") {
+                        "OK"
+                    } else {
+                        tokio::time::sleep(GREETING + Duration::from_millis(500)).await;
+                        r#"{"ApiVersion":"1.41"}"#
+                    };
+                    let length = body.len();
+                    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                });
+            }
+        });
+        Engine::connect_to(at(&path)).await.unwrap();
+        answering.abort();
     }
 
     #[tokio::test]

@@ -16,6 +16,7 @@ mod declaration;
 mod engine;
 mod facts;
 mod files;
+mod given;
 mod image;
 mod keep;
 mod leash;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use bollard::{
-    models::{ContainerInspectResponse, ContainerStateStatusEnum},
+    models::{ContainerInspectResponse, ContainerStateStatusEnum, VolumeCreateRequest},
     query_parameters::{InspectContainerOptions, RemoveContainerOptionsBuilder, RemoveVolumeOptionsBuilder},
 };
 use herm_protocol::{
@@ -213,6 +213,26 @@ impl Engine {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes volumes that are not there yet; gives the names of those.
+    ///
+    /// # Errors
+    /// One cannot be made.
+    pub(super) async fn make_volumes(
+        &self,
+        wanted: impl IntoIterator<Item = VolumeCreateRequest>,
+    ) -> Result<Vec<String>, Error> {
+        let mut made = Vec::new();
+        for volume in wanted {
+            let name = volume.name.clone().unwrap_or_default();
+            if self.volume(&name).await?.is_none() {
+                let doing = format!("make the volume {name}");
+                self.call(&doing, WORK, self.docker.create_volume(volume)).await?;
+                made.push(name);
+            }
+        }
+        Ok(made)
     }
 
     /// Removes volumes; those that are not there are no error.
