@@ -199,12 +199,12 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>,
         Err(error) => Err(error),
     };
     match text {
-        Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
-            .map_err(|error| {
-                let (line, column) = (error.line(), error.column());
-                failed(format!("what stands at line {line}, column {column} is not expected there"))
-            }),
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            failed(format!(
+                "what stands at line {line}, column {column} is not expected there"
+            ))
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),
     }

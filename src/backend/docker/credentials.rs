@@ -70,7 +70,11 @@ impl Found {
         let Some(credentials) = &self.credentials else {
             return text.to_owned();
         };
-        let secrets = [&credentials.password, &credentials.identitytoken, &credentials.auth];
+        let secrets = [
+            &credentials.password,
+            &credentials.identitytoken,
+            &credentials.auth,
+        ];
         let mut text = text.to_owned();
         for secret in secrets.into_iter().flatten() {
             if secret.len() >= SHORTEST {
@@ -140,7 +144,11 @@ fn entry<'a, T>(entries: &'a BTreeMap<String, T>, registry: &str) -> Option<&'a 
 fn host_of(registry: &str) -> &str {
     let (_, rest) = registry.split_once("://").unwrap_or(("", registry));
     let host = rest.split('/').next().unwrap_or_default();
-    if HUB_NAMES.contains(&host) { HUB_NAMES[0] } else { host }
+    if HUB_NAMES.contains(&host) {
+        HUB_NAMES[0]
+    } else {
+        host
+    }
 }
 
 fn stored(registry: &str, entry: &Entry) -> Option<DockerCredentials> {
@@ -185,7 +193,9 @@ fn registry(image: &str) -> &str {
 async fn ask(name: &str, registry: &str, file: &str) -> Result<(Answer, String), String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if !name.bytes().all(is_plain) {
-        return Err(format!("{file} names a helper for credentials that is no name of a program"));
+        return Err(format!(
+            "{file} names a helper for credentials that is no name of a program"
+        ));
     }
     let program = format!("docker-credential-{name}");
     match timeout(HELPING, answer(&program, registry)).await {

@@ -254,7 +254,9 @@ mod tests {
                         r#"{"ApiVersion":"1.41"}"#
                     };
                     let length = body.len();
-                    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+                    let answer = format!(
+                        "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                    );
                     let _ = stream.write_all(answer.as_bytes()).await;
                 });
             }

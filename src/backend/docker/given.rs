@@ -77,7 +77,10 @@ fn unheard(asked: &ContainerCreateBody, given: &ContainerInspectResponse) -> Vec
     hold(read_only, "the read-only root".to_owned());
     hold(host.privileged != Some(true), "no privileges".to_owned());
     let requests = |host: &HostConfig| host.device_requests.as_ref().map_or(0, Vec::len);
-    hold(requests(host) >= requests(wished), "the graphics processors".to_owned());
+    hold(
+        requests(host) >= requests(wished),
+        "the graphics processors".to_owned(),
+    );
     for mount in wished.mounts.iter().flatten() {
         let target = mount.target.as_deref().unwrap_or_default();
         hold(
@@ -135,10 +138,7 @@ mod tests {
                 readonly_rootfs: Some(true),
                 privileged: Some(false),
                 device_requests: Some(vec![DeviceRequest::default()]),
-                mounts: Some(vec![
-                    volume("/plain", None),
-                    volume("/part", Some("inner")),
-                ]),
+                mounts: Some(vec![volume("/plain", None), volume("/part", Some("inner"))]),
                 ..HostConfig::default()
             }),
             ..ContainerCreateBody::default()
@@ -187,7 +187,12 @@ mod tests {
         };
         let error = check("c", &asked(), &made(host, "")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
-        for named in ["the runtime runsc", "the domain d.example", "graphics", "at /part"] {
+        for named in [
+            "the runtime runsc",
+            "the domain d.example",
+            "graphics",
+            "at /part",
+        ] {
             assert!(error.message.contains(named), "{error}");
         }
         for heard in ["/plain", "bound of", "read-only", "privileges"] {

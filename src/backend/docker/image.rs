@@ -218,13 +218,17 @@ fn refused(name: &str, why: &str, found: &Found) -> Error {
         (
             ErrorKind::PermissionDenied,
             format!("is not there, and its registry does not give it for {told}"),
-            format!("log in anew (docker login{login}), as somebody who may have it; or name another in terminal.docker_image"),
+            format!(
+                "log in anew (docker login{login}), as somebody who may have it; or name another in terminal.docker_image"
+            ),
         )
     } else if says(&FORBIDDEN) {
         (
             ErrorKind::CredentialMissing,
             format!("is not there, and its registry gives it to nobody without credentials ({told})"),
-            format!("log in (docker login{login}), or name an image that may be had in terminal.docker_image"),
+            format!(
+                "log in (docker login{login}), or name an image that may be had in terminal.docker_image"
+            ),
         )
     } else if says(&UNKNOWN) {
         (
@@ -291,7 +295,10 @@ mod tests {
                 "Get \"https://h/v2/\": http: server gave HTTP response to HTTPS client",
                 ErrorKind::Unavailable,
             ),
-            ("write /var/lib/x: no space left on device", ErrorKind::Unavailable),
+            (
+                "write /var/lib/x: no space left on device",
+                ErrorKind::Unavailable,
+            ),
             (
                 "manifest for x:latest not found: manifest unknown",
                 ErrorKind::NotFound,
@@ -327,7 +334,11 @@ mod tests {
         }
         for name in ["team/denied:1", "tls/unauthorized:x509", "kali/os"] {
             let why = format!("manifest for {name} not found: manifest unknown");
-            assert_eq!(refused(name, &why, &found(true)).kind(), ErrorKind::NotFound, "{name}");
+            assert_eq!(
+                refused(name, &why, &found(true)).kind(),
+                ErrorKind::NotFound,
+                "{name}"
+            );
         }
     }
 }
