@@ -112,7 +112,6 @@ async fn why_an_image_does_not_come_is_told_apart() {
         told.contains("unavailable") && told.contains("cannot be reached"),
         "{told}"
     );
-    client.clean().await;
 }
 
 /// What a client cannot read or ask is told with the refusal; it says nothing of what it holds.
@@ -144,5 +143,4 @@ async fn credentials_that_cannot_be_had_are_told_with_the_refusal() {
     client.helper(&format!("echo {PASSWORD}"));
     let told = client.fails().await;
     assert!(told.contains("did not answer as helpers do"), "{told}");
-    client.clean().await;
 }

@@ -7,6 +7,8 @@
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse, HostConfig, Mount, MountType};
 use herm_protocol::{Error, ErrorKind};
 
+use super::carrier;
+
 /// Checks that a container is what was asked for.
 ///
 /// # Errors
@@ -85,19 +87,24 @@ fn unheard(asked: &ContainerCreateBody, given: &ContainerInspectResponse) -> Vec
         let target = mount.target.as_deref().unwrap_or_default();
         hold(
             !is_special(mount) || is_kept(mount, host),
-            format!("the part or the driver of the volume at {target}"),
+            format!("the options of the volume at {target}"),
         );
     }
     unheard
 }
 
-/// Whether a mount is of a part of a volume, or of a volume that is not simply a folder of the engine's.
+/// Whether a mount is of a part of a volume, of one that takes nothing from the image, or of one that is not simply a folder of
+/// the engine's.
 fn is_special(mount: &Mount) -> bool {
     let options = mount.volume_options.as_ref();
     mount.typ == Some(MountType::VOLUME)
         && options.is_some_and(|options| {
             let driver = options.driver_config.as_ref();
-            options.subpath.as_ref().is_some_and(|path| !path.is_empty())
+            // Nothing of an image is where the resident's is mounted.
+            let untouched =
+                options.no_copy == Some(true) && mount.target.as_deref() != Some(carrier::MOUNTED);
+            untouched
+                || options.subpath.as_ref().is_some_and(|path| !path.is_empty())
                 || driver.is_some_and(|driver| {
                     driver.name.as_deref().is_some_and(|name| name != "local")
                         || driver.options.as_ref().is_some_and(|options| !options.is_empty())
@@ -111,6 +118,7 @@ fn is_kept(asked: &Mount, host: &HostConfig) -> bool {
         let options = mount.volume_options.clone().unwrap_or_default();
         let driver = options.driver_config.unwrap_or_default();
         (
+            options.no_copy.unwrap_or_default(),
             options.subpath.unwrap_or_default(),
             driver.name.unwrap_or_default(),
             driver.options.unwrap_or_default(),
@@ -138,19 +146,25 @@ mod tests {
                 readonly_rootfs: Some(true),
                 privileged: Some(false),
                 device_requests: Some(vec![DeviceRequest::default()]),
-                mounts: Some(vec![volume("/plain", None), volume("/part", Some("inner"))]),
+                mounts: Some(vec![
+                    volume("/plain", None, false),
+                    volume("/part", Some("inner"), false),
+                    volume("/untouched", None, true),
+                    volume(carrier::MOUNTED, None, true),
+                ]),
                 ..HostConfig::default()
             }),
             ..ContainerCreateBody::default()
         }
     }
 
-    fn volume(target: &str, subpath: Option<&str>) -> Mount {
+    fn volume(target: &str, subpath: Option<&str>, no_copy: bool) -> Mount {
         Mount {
             typ: Some(MountType::VOLUME),
             target: Some(target.into()),
             volume_options: Some(MountVolumeOptions {
                 subpath: subpath.map(Into::into),
+                no_copy: Some(no_copy),
                 ..MountVolumeOptions::default()
             }),
             ..Mount::default()
@@ -192,10 +206,11 @@ mod tests {
             "the domain d.example",
             "graphics",
             "at /part",
+            "at /untouched",
         ] {
             assert!(error.message.contains(named), "{error}");
         }
-        for heard in ["/plain", "bound of", "read-only", "privileges"] {
+        for heard in ["/plain", carrier::MOUNTED, "bound of", "read-only", "privileges"] {
             assert!(!error.message.contains(heard), "{error}");
         }
         let nothing = made(HostConfig::default(), "");
