@@ -127,7 +127,7 @@ impl Engine {
     ) -> Result<Option<T>, Error> {
         let absent = async {
             match call.await {
-                Err(fault) if status(&fault) == Some(404) => Ok(None),
+                Err(fault) if is_absent(&fault) => Ok(None),
                 other => other.map(Some),
             }
         };
@@ -169,6 +169,16 @@ pub(super) fn status(fault: &Fault) -> Option<u16> {
     match fault {
         Fault::DockerResponseServerError { status_code, .. } => Some(*status_code),
         _ => None,
+    }
+}
+
+/// Whether what a call is about is not there. Podman has another status for what goes while it is looked at.
+fn is_absent(fault: &Fault) -> bool {
+    match fault {
+        Fault::DockerResponseServerError { status_code, message } => {
+            *status_code == 404 || *status_code == 500 && message.contains("no such container")
+        }
+        _ => false,
     }
 }
 
@@ -234,6 +244,21 @@ mod tests {
         drop(listener);
         let error = Engine::connect_to(at(&silent)).await.unwrap_err();
         assert!(error.message.contains("no engine answers"), "{error}");
+    }
+
+    #[test]
+    fn what_goes_while_it_is_looked_at_is_not_there() {
+        let fault = |status_code, message: &str| Fault::DockerResponseServerError {
+            status_code,
+            message: message.into(),
+        };
+        assert!(is_absent(&fault(404, "No such container: x")));
+        assert!(is_absent(&fault(
+            500,
+            "container x does not exist in database: no such container"
+        )));
+        assert!(!is_absent(&fault(500, "database is locked")));
+        assert!(!is_absent(&fault(409, "no such container")));
     }
 
     #[tokio::test]
