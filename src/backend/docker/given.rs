@@ -86,11 +86,29 @@ fn unheard(asked: &ContainerCreateBody, given: &ContainerInspectResponse) -> Vec
     for mount in wished.mounts.iter().flatten() {
         let target = mount.target.as_deref().unwrap_or_default();
         hold(
+            mount.typ != Some(MountType::BIND) || is_bound(mount, host, given),
+            format!("what is to be mounted at {target}"),
+        );
+        hold(
             !is_special(mount) || is_kept(mount, host),
             format!("the options of the volume at {target}"),
         );
     }
     unheard
+}
+
+/// Whether what is mounted is what was asked for. Podman reads a comma in a path as the beginning of an option.
+fn is_bound(asked: &Mount, host: &HostConfig, given: &ContainerInspectResponse) -> bool {
+    let read_only = asked.read_only.unwrap_or_default();
+    let mut echoed = host.mounts.iter().flatten();
+    let mut points = given.mounts.iter().flatten();
+    echoed.any(|mount| {
+        (&mount.source, &mount.target) == (&asked.source, &asked.target)
+            && mount.read_only.unwrap_or_default() == read_only
+    }) || points.any(|point| {
+        (&point.source, &point.destination) == (&asked.source, &asked.target)
+            && point.rw.unwrap_or(true) != read_only
+    })
 }
 
 /// Whether a mount is of a part of a volume, of one that takes nothing from the image, or of one that is not simply a folder of
@@ -132,7 +150,7 @@ fn is_kept(asked: &Mount, host: &HostConfig) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bollard::models::{ContainerConfig, DeviceRequest, MountVolumeOptions};
+    use bollard::models::{ContainerConfig, DeviceRequest, MountPoint, MountVolumeOptions};
 
     use super::*;
 
@@ -188,6 +206,38 @@ mod tests {
         check("c", &asked(), &made(host, "d.example")).unwrap();
         let nothing = ContainerCreateBody::default();
         check("c", &nothing, &ContainerInspectResponse::default()).unwrap();
+    }
+
+    /// Podman mounts what stands before the comma.
+    #[test]
+    fn another_directory_than_the_one_that_was_asked_for_is_told() {
+        let asked = ContainerCreateBody {
+            host_config: Some(HostConfig {
+                mounts: Some(vec![Mount {
+                    typ: Some(MountType::BIND),
+                    source: Some("/a,dst=/b".into()),
+                    target: Some("/t".into()),
+                    read_only: Some(true),
+                    ..Mount::default()
+                }]),
+                ..HostConfig::default()
+            }),
+            ..ContainerCreateBody::default()
+        };
+        let made = |source: &str, rw| ContainerInspectResponse {
+            mounts: Some(vec![MountPoint {
+                source: Some(source.into()),
+                destination: Some("/t".into()),
+                rw: Some(rw),
+                ..MountPoint::default()
+            }]),
+            ..made(HostConfig::default(), "")
+        };
+        check("c", &asked, &made("/a,dst=/b", false)).unwrap();
+        for wrong in [made("/a", false), made("/a,dst=/b", true)] {
+            let error = check("c", &asked, &wrong).unwrap_err();
+            assert!(error.message.contains("at /t"), "{error}");
+        }
     }
 
     /// As podman 4.3 answers.
