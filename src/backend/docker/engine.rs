@@ -4,7 +4,10 @@ use std::{future::Future, io, pin::pin, time::Duration};
 
 use bollard::{API_DEFAULT_VERSION, Docker, errors::Error as Fault, models::SystemInfo};
 use herm_protocol::{Error, ErrorKind};
-use tokio::{net::UnixStream, time::timeout};
+use tokio::{
+    net::UnixStream,
+    time::{Instant, sleep, timeout},
+};
 
 use super::address::{Address, Kind, Surroundings};
 use crate::backend::local::adapter::blocking;
@@ -17,6 +20,12 @@ pub(super) const ANSWER: Duration = Duration::from_secs(30);
 
 /// How long a call may take that makes, starts or ends something.
 pub(super) const WORK: Duration = Duration::from_mins(2);
+
+/// How long a container may be in a state that has no name in the engine's API.
+const SETTLING: Duration = Duration::from_secs(10);
+
+/// How often is looked whether it is in another one.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The seconds after which the library itself gives up; the deadlines of calls come before.
 const LIBRARY: u64 = 3600;
@@ -134,6 +143,28 @@ impl Engine {
         self.call(doing, limit, absent).await
     }
 
+    /// The same as [`Self::find`] for a look at containers, which is asked again while what is told has no name: podman knows
+    /// containers that are just stopping.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub(super) async fn see<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        doing: &str,
+        look: impl Fn() -> F,
+    ) -> Result<Option<T>, Error> {
+        let end = Instant::now() + SETTLING;
+        let settled = async {
+            loop {
+                match look().await {
+                    Err(Fault::JsonDataError { .. }) if Instant::now() < end => sleep(PAUSE).await,
+                    other => return other,
+                }
+            }
+        };
+        self.find(doing, ANSWER, settled).await
+    }
+
     async fn fault(&self, doing: &str, fault: Fault) -> Error {
         let shown = self.address.shown();
         let Fault::DockerResponseServerError { status_code, message } = fault else {
@@ -244,6 +275,25 @@ mod tests {
         drop(listener);
         let error = Engine::connect_to(at(&silent)).await.unwrap_err();
         assert!(error.message.contains("no engine answers"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_state_without_a_name_is_waited_for() {
+        let engine = Engine {
+            docker: Docker::connect_with_http("127.0.0.1:1", LIBRARY, API_DEFAULT_VERSION).unwrap(),
+            address: at(std::path::Path::new("/nonexistent.sock")),
+        };
+        let left = std::sync::atomic::AtomicU8::new(3);
+        let look = || async {
+            match left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) {
+                0 => Ok(7),
+                _ => Err(Fault::JsonDataError {
+                    message: "unknown variant `stopping`".into(),
+                    column: 1,
+                }),
+            }
+        };
+        assert_eq!(engine.see("look", look).await, Ok(Some(7)));
     }
 
     #[test]

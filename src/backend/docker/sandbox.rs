@@ -19,7 +19,7 @@ use herm_protocol::{
     sandbox::{SandboxInfo, SandboxState, Variable},
 };
 
-use super::engine::{ANSWER, Engine, WORK};
+use super::engine::{Engine, WORK};
 use crate::{backend::local::guard::Held, files::remove_tree, resident::Resident};
 
 /// How long the removal of a container that is being removed already may take.
@@ -175,11 +175,12 @@ impl Engine {
     /// # Errors
     /// The engine does not answer.
     pub(super) async fn container(&self, name: &str) -> Result<Option<ContainerInspectResponse>, Error> {
-        let looking = self
-            .docker
-            .inspect_container(name, None::<InspectContainerOptions>);
+        let look = || {
+            self.docker
+                .inspect_container(name, None::<InspectContainerOptions>)
+        };
         let doing = format!("look at the container {name}");
-        let found = self.find(&doing, ANSWER, looking).await?;
+        let found = self.see(&doing, look).await?;
         // Names may be beginnings of ids, too.
         let is_it = |found: &ContainerInspectResponse| {
             let own = found.name.as_deref().unwrap_or_default();
