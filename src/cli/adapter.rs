@@ -57,7 +57,7 @@ pub(super) struct Arguments {
 }
 
 /// The image that containers are made from unless another is named.
-const IMAGE: &str = "herm-test";
+pub(super) const IMAGE: &str = "herm-test";
 
 /// The variable that names another.
 const IMAGE_VARIABLE: &str = "HERM_IMAGE";
@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 /// The docker backend with the defaults of its configuration, but for the image and what a condition says.
-fn docker_backend(
+pub(super) fn docker_backend(
     image: &str,
     mode: Mode,
     streams: Streams,

@@ -1,12 +1,17 @@
 //! `herm clean`: what a run has left behind.
 
 use std::{
+    collections::BTreeSet,
     env,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use clap::Args;
+use herm::backend::{
+    docker::DockerBackend,
+    local::{Mode, SpoolFull, Streams},
+};
 use herm_harness::{
     catalogue::Catalogue,
     manifest::{AnyManifest, Manifest},
@@ -17,12 +22,22 @@ use herm_harness::{
 };
 use herm_protocol::ledger::LedgerItem;
 
-use super::{Refusal, broken, fail, list::try_print, runtime::block_on, signals::EndSignals, usage};
+use super::{
+    Refusal,
+    adapter::{IMAGE, docker_backend},
+    broken, fail,
+    list::try_print,
+    runtime::block_on,
+    signals::EndSignals,
+    subjects::is_docker,
+    usage,
+};
 
 /// Remove what a run that was killed has left behind, and nothing else. Without --run, list such runs.
 ///
 /// Temporary files are found by the run's id. What a subject has made elsewhere (containers, folders on another machine) is
-/// found by the commands of its manifest's ledger, so the manifest has to be named.
+/// found by the commands of its manifest's ledger, so the manifest has to be named; that of docker and docker-native by the
+/// labels of the engine, so they have to be named, too.
 ///
 /// Exit codes: 0 everything is gone, 1 something could not be removed, 2 there is no such run or it still goes on.
 #[derive(Debug, Args)]
@@ -30,30 +45,78 @@ pub(super) struct Arguments {
     /// The run's id, as its reports tell it
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// The manifest of a subject of that run, for what it has made elsewhere; may be given several times
-    #[arg(long = "subject", value_name = "FILE")]
+    /// A subject of that run, for what it has made elsewhere: docker, docker-native, or the path of a manifest; may be given
+    /// several times
+    #[arg(long = "subject", value_name = "NAME|FILE")]
     subjects: Vec<PathBuf>,
 }
 
 /// A subject whose things can be found.
 struct Known {
-    manifest: Manifest,
     /// The words that name it on a command line.
     words: Vec<String>,
-    /// Where its commands run.
-    folder: PathBuf,
+    finder: Finder,
+}
+
+/// How the things of a subject are found and removed.
+enum Finder {
+    /// By the commands of its manifest, which run in its folder.
+    Manifest(Box<Manifest>, PathBuf),
+    /// By the labels of the engine.
+    Engine(String, DockerBackend),
 }
 
 impl Known {
     fn name(&self) -> &str {
-        self.manifest.name.get_ref()
+        match &self.finder {
+            Finder::Manifest(manifest, _) => manifest.name.get_ref(),
+            Finder::Engine(name, _) => name,
+        }
     }
 
-    /// Commands of a manifest run in its folder.
-    fn enter(&self) -> Result<(), Refusal> {
-        env::set_current_dir(&self.folder)
-            .map_err(|error| usage(format_args!("failed to enter {}: {error}", self.folder.display())))
+    /// The runs that are known to have left something of it, going on or not.
+    async fn runs(&self) -> Result<BTreeSet<String>, Refusal> {
+        match &self.finder {
+            Finder::Manifest(..) => Ok(BTreeSet::new()),
+            Finder::Engine(_, backend) => backend.runs().await.map_err(usage),
+        }
     }
+
+    /// What a run has left of it.
+    async fn left_by(&self, run: &str, scratch: &Path) -> Result<Vec<LedgerItem>, Refusal> {
+        match &self.finder {
+            Finder::Manifest(manifest, folder) => {
+                enter(folder)?;
+                manifest.left_by(run, scratch).await.map_err(usage)
+            }
+            Finder::Engine(_, backend) => backend.left_by(run).await.map_err(usage),
+        }
+    }
+
+    /// Removes what a run has left of it, and tells each thing with what is wrong where it is still there.
+    async fn clean(&self, run: &str, scratch: &Path) -> Result<Vec<(LedgerItem, Option<String>)>, Refusal> {
+        match &self.finder {
+            Finder::Manifest(manifest, folder) => {
+                enter(folder)?;
+                let cleaned = manifest.clean(run, scratch).await.map_err(usage)?;
+                let cleaned = cleaned.into_iter().map(|thing| (thing.item, thing.problem));
+                Ok(cleaned.collect())
+            }
+            Finder::Engine(_, backend) => {
+                let mut cleaned = Vec::new();
+                for item in backend.left_by(run).await.map_err(usage)? {
+                    let problem = backend.remove_left(&item).await.err();
+                    cleaned.push((item, problem.map(|problem| problem.to_string())));
+                }
+                Ok(cleaned)
+            }
+        }
+    }
+}
+
+fn enter(folder: &Path) -> Result<(), Refusal> {
+    env::set_current_dir(folder)
+        .map_err(|error| usage(format_args!("failed to enter {}: {error}", folder.display())))
 }
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
@@ -84,6 +147,13 @@ async fn done(arguments: &Arguments) -> Result<Exit, Refusal> {
 fn known(files: &[PathBuf]) -> Result<Vec<Known>, Refusal> {
     let catalogue = Catalogue::embedded().map_err(broken)?;
     let known = |path: &PathBuf| {
+        if let Some(name) = path.to_str().filter(|name| is_docker(name)) {
+            let backend = docker_backend(IMAGE, Mode::default(), Streams::default(), SpoolFull::default());
+            return Ok(Known {
+                words: vec!["--subject".into(), name.into()],
+                finder: Finder::Engine(name.into(), backend.map_err(usage)?),
+            });
+        }
         let AnyManifest::Commands(manifest) = AnyManifest::load(path, &catalogue).map_err(usage)? else {
             return Err(usage(format_args!(
                 "{} is the manifest of an adapter, which removes what it has made when it ends; only the commands of a manifest's ledger can find it afterwards",
@@ -98,9 +168,8 @@ fn known(files: &[PathBuf]) -> Result<Vec<Known>, Refusal> {
         }
         let subject = Subject::load(path, &[]).map_err(usage)?;
         Ok(Known {
-            manifest: *manifest,
             words: subject.arguments,
-            folder: subject.directory.unwrap_or_default(),
+            finder: Finder::Manifest(manifest, subject.directory.unwrap_or_default()),
         })
     };
     files.iter().map(known).collect()
@@ -108,12 +177,17 @@ fn known(files: &[PathBuf]) -> Result<Vec<Known>, Refusal> {
 
 /// Tells which runs have left something, and what of it is each subject's.
 async fn list(subjects: &[Known]) -> Result<Exit, Refusal> {
-    let path = |run: String| (Scratch::path_of(&run), run);
-    let runs: Vec<_> = watch::leftovers().into_iter().map(path).collect();
+    let mut runs: BTreeSet<String> = watch::leftovers().into_iter().collect();
+    for subject in subjects {
+        // The files of a run may be gone while what it has made elsewhere is still there.
+        let found = subject.runs().await?.into_iter();
+        runs.extend(found.filter(|run| Abandoned::of(run).is_ok()));
+    }
     if runs.is_empty() {
         try_print("no run has left anything behind")?;
     }
-    for (scratch, run) in runs {
+    for run in runs {
+        let scratch = Scratch::path_of(&run);
         let mut line = vec!["herm", "clean", "--run", &run];
         line.extend(
             subjects
@@ -123,9 +197,7 @@ async fn list(subjects: &[Known]) -> Result<Exit, Refusal> {
         );
         try_print(&line.join(" "))?;
         for subject in subjects {
-            subject.enter()?;
-            let left = subject.manifest.left_by(&run, &scratch).await.map_err(usage)?;
-            for item in left {
+            for item in subject.left_by(&run, &scratch).await? {
                 try_print(&format!("    {}: {}", subject.name(), name_of(&item)))?;
             }
         }
@@ -140,7 +212,7 @@ async fn clean(run: &str, subjects: &[Known]) -> Result<Exit, Refusal> {
         let path = watch::clean(run).map_err(usage)?;
         try_print(&format!("removed {}", path.display()))?;
         tell(format_args!(
-            "herm: what the run's subjects have made elsewhere, such as containers, was not looked for; add --subject FILE for each manifest of the run that has a [[ledger]]"
+            "herm: what the run's subjects have made elsewhere, such as containers, was not looked for; add --subject docker, or FILE for each manifest of the run that has a [[ledger]]"
         ));
         return Ok(Exit::Conformant);
     }
@@ -162,14 +234,13 @@ async fn clean(run: &str, subjects: &[Known]) -> Result<Exit, Refusal> {
 
 /// Removes what a subject has made in a run, tells each thing, and says whether all is gone.
 async fn clean_subject(subject: &Known, run: &str, scratch: &Path) -> Result<bool, Refusal> {
-    subject.enter()?;
-    let cleaned = subject.manifest.clean(run, scratch).await.map_err(usage)?;
+    let cleaned = subject.clean(run, scratch).await?;
     if cleaned.is_empty() {
         try_print(&format!("{}: nothing is left of run {run}", subject.name()))?;
     }
-    for thing in &cleaned {
-        let name = name_of(&thing.item);
-        match &thing.problem {
+    for (item, problem) in &cleaned {
+        let name = name_of(item);
+        match problem {
             None => try_print(&format!("{}: removed {name}", subject.name()))?,
             Some(problem) => tell(format_args!(
                 "herm: {}: {name} is still there: {problem}",
@@ -177,7 +248,7 @@ async fn clean_subject(subject: &Known, run: &str, scratch: &Path) -> Result<boo
             )),
         }
     }
-    Ok(cleaned.iter().all(|thing| thing.problem.is_none()))
+    Ok(cleaned.iter().all(|(_, problem)| problem.is_none()))
 }
 
 fn name_of(item: &LedgerItem) -> String {

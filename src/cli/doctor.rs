@@ -3,7 +3,7 @@
 use std::{env, fs, path::Path, process::ExitCode};
 
 use clap::Args;
-use herm::backend::local::SpoolFull;
+use herm::backend::{Backend, local::SpoolFull};
 use herm_harness::{
     runner::{RunOptions, preflight},
     stop::Stop,
@@ -66,6 +66,14 @@ impl Finding {
         }
     }
 
+    /// The same, where everything works without it.
+    fn optional(self) -> Self {
+        Self {
+            weight: Weight::Note,
+            ..self
+        }
+    }
+
     fn note(what: impl Into<String>, problem: impl Into<String>, fix: impl Into<String>) -> Self {
         Self {
             weight: Weight::Note,
@@ -76,11 +84,13 @@ impl Finding {
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     block_on(async move {
-        let subjects = match arguments.subjects.resolve() {
-            Ok(subjects) => subjects,
-            Err(error) => return fail(Exit::Usage, error),
+        let resolved = arguments.subjects.resolve();
+        let (subjects, optional) = match (resolved, arguments.subjects.resolve_optional()) {
+            (Ok(subjects), Ok(optional)) => (subjects, optional),
+            (Err(error), _) | (_, Err(error)) => return fail(Exit::Usage, error),
         };
-        let mut findings = vec![processes(), leftovers(), configuration()];
+        let mut findings = vec![processes(), leftovers()];
+        findings.extend(configuration().await);
         match Workspace::make(&run_id(), None) {
             Ok(workspace) => {
                 findings.push(Finding::good(format!(
@@ -89,6 +99,10 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
                 )));
                 for subject in &subjects {
                     findings.extend(look_at(subject, workspace.path()).await);
+                }
+                for subject in &optional {
+                    let found = look_at(subject, workspace.path()).await;
+                    findings.extend(found.into_iter().map(Finding::optional));
                 }
             }
             Err((_, error)) => findings.push(Finding::bad(
@@ -149,16 +163,42 @@ fn leftovers() -> Finding {
     }
 }
 
-/// Whether commands have a place to run.
-fn configuration() -> Finding {
-    let what = "the configuration";
-    let next_step = "herm config check tells more";
-    match BackendArguments::default().open(SpoolFull::default()) {
-        Ok((backend, config)) => {
-            let (name, origin) = (backend.name(), config.backend_origin());
-            Finding::good(format!("herm exec runs commands on: {name} ({origin})"))
+/// Whether commands have a place to run, and whether that can be used.
+async fn configuration() -> Vec<Finding> {
+    let (backend, config) = match BackendArguments::default().open(SpoolFull::default()) {
+        Ok(opened) => opened,
+        Err((_, problem)) => {
+            return vec![Finding::bad(
+                "the configuration",
+                problem,
+                "herm config check tells more",
+            )];
         }
-        Err((_, problem)) => Finding::bad(what, problem, next_step),
+    };
+    let (name, origin) = (backend.name(), config.backend_origin());
+    let what = format!("herm exec runs commands on: {name} ({origin})");
+    match backend.adapter().preflight().await {
+        Ok(preflight) if preflight.problems.is_empty() => {
+            let mut findings = vec![Finding::good(what)];
+            if let Backend::Docker(docker) = &backend {
+                let weak = docker.weakenings().await.unwrap_or_default();
+                findings.extend(weak.into_iter().map(|notice| {
+                    let (problem, fix) = notice.split_once("; ").unwrap_or((&notice, "herm config list"));
+                    Finding::note("what does not hold", problem, fix)
+                }));
+            }
+            findings
+        }
+        Ok(preflight) => {
+            let problems = preflight.problems.into_iter();
+            problems
+                .map(|problem| Finding::bad(&what, problem.what, problem.fix))
+                .collect()
+        }
+        Err(error) => {
+            let fix = "herm config set terminal.backend names another one";
+            vec![Finding::bad(what, error.to_string(), fix)]
+        }
     }
 }
 

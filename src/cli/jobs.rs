@@ -126,7 +126,7 @@ async fn act(backend: &Backend, arguments: Arguments) -> Result<ExitCode, Error>
             spec: SandboxSpec::default(),
         })
         .await?;
-    tell_of_losses(&opened);
+    tell_of_losses(&opened, backend).await;
     let sandbox = opened.sandbox;
     let adapter = backend.adapter();
     match arguments.act.unwrap_or(Act::List { json: false }) {

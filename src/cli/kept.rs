@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use herm::backend::local::LOWER_LIMITS;
+use herm::backend::{Backend, docker::REACHED_BY, local::LOWER_LIMITS};
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
     Error, ErrorKind,
@@ -12,13 +12,25 @@ use herm_protocol::{
 
 use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
 
-/// Tells what was lost of a kept sandbox that had to be made again.
-pub(super) fn tell_of_losses(opened: &Opened) {
+/// Tells what was lost of a kept sandbox that had to be made again, and, once to each user, what does not hold in a container
+/// although it is asked for. What the configuration itself lets commands reach is known to whoever wrote it.
+pub(super) async fn tell_of_losses(opened: &Opened, backend: &Backend) {
     let lost = opened.state == OpenState::Recreated;
-    for notice in &opened.notices {
-        if lost || notice.starts_with(LOWER_LIMITS) {
-            tell(format_args!("herm: {notice}"));
-        }
+    let mut told: Vec<_> = opened
+        .notices
+        .iter()
+        .filter(|notice| lost || notice.starts_with(LOWER_LIMITS))
+        .cloned()
+        .collect();
+    if let (Backend::Docker(docker), OpenState::Created) = (backend, opened.state) {
+        let weak = opened
+            .notices
+            .iter()
+            .filter(|notice| !notice.starts_with(REACHED_BY));
+        told.extend(docker.not_told_yet(weak.cloned().collect()).await);
+    }
+    for notice in told {
+        tell(format_args!("herm: {notice}"));
     }
 }
 

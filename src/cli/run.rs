@@ -112,8 +112,9 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         profiles: arguments.profiles.clone(),
     };
     selection.check(&contract).map_err(usage)?;
-    let subjects = arguments.subjects.resolve().map_err(usage)?;
-    let expectations = subjects
+    let mut subjects = arguments.subjects.resolve().map_err(usage)?;
+    let optional = arguments.subjects.resolve_optional().map_err(usage)?;
+    let mut expectations = subjects
         .iter()
         .map(|subject| expectations_of(arguments, subject, &contract))
         .collect::<Result<Vec<_>, _>>()?;
@@ -156,6 +157,13 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
     tokio::spawn(obey(signals, stop.clone()));
     let sink = recorder.sink();
     sink(first_event(run, arguments.certify));
+    // What is skipped is told before anything else.
+    for subject in optional {
+        if answers(&subject, &options, &sink).await {
+            subjects.push(subject);
+            expectations.push(None);
+        }
+    }
     let exit = test_all(&contract, &subjects, &expectations, &options, &sink).await;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     sink(Event::RunFinished {
@@ -174,6 +182,29 @@ async fn test(arguments: &Arguments) -> Result<Exit, Refusal> {
         )
     })?;
     conclude(arguments, &report, &expectations, exit)
+}
+
+/// Whether everything is there that a subject needs; what is missing is told as the reason why it is skipped.
+async fn answers(subject: &Subject, options: &RunOptions, sink: &EventSink) -> bool {
+    let reason = match runner::preflight(subject, options).await {
+        Ok((_, preflight)) => {
+            let problems = preflight.map(|preflight| preflight.problems).unwrap_or_default();
+            let told = problems
+                .iter()
+                .map(|problem| format!("{}: {}", problem.what, problem.fix));
+            told.collect::<Vec<_>>().join("; ")
+        }
+        Err(failure) => failure.failure.seen,
+    };
+    if reason.is_empty() {
+        return true;
+    }
+    sink(Event::SubjectSkipped {
+        subject: subject.name.clone(),
+        reason,
+        broken: false,
+    });
+    false
 }
 
 async fn test_all(

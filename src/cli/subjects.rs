@@ -20,9 +20,20 @@ struct BuiltIn {
     streams: Streams,
     spool_full: SpoolFull,
     /// Whether it is tested when nobody says what to test.
-    default: bool,
+    default: Unasked,
     /// Variables that its adapter is given, when they are set.
     environment: &'static [&'static str],
+}
+
+/// What becomes of a subject when nobody says what to test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unasked {
+    /// It is tested.
+    Tested,
+    /// It is tested where all that it needs is there.
+    TestedIfItAnswers,
+    /// It has to be asked for.
+    LeftOut,
 }
 
 /// How the engine of containers is found, and from which image they are made.
@@ -44,7 +55,7 @@ const BUILT_IN: [BuiltIn; 6] = [
         mode: Mode::Resident,
         streams: Streams::Apart,
         spool_full: SpoolFull::Block,
-        default: true,
+        default: Unasked::Tested,
         environment: &[],
     },
     BuiltIn {
@@ -53,7 +64,7 @@ const BUILT_IN: [BuiltIn; 6] = [
         mode: Mode::Native,
         streams: Streams::Apart,
         spool_full: SpoolFull::Block,
-        default: true,
+        default: Unasked::Tested,
         environment: &[],
     },
     BuiltIn {
@@ -62,7 +73,7 @@ const BUILT_IN: [BuiltIn; 6] = [
         mode: Mode::Resident,
         streams: Streams::Merged,
         spool_full: SpoolFull::Block,
-        default: false,
+        default: Unasked::LeftOut,
         environment: &[],
     },
     BuiltIn {
@@ -71,7 +82,7 @@ const BUILT_IN: [BuiltIn; 6] = [
         mode: Mode::Resident,
         streams: Streams::Apart,
         spool_full: SpoolFull::DropOldest,
-        default: false,
+        default: Unasked::LeftOut,
         environment: &[],
     },
     BuiltIn {
@@ -80,7 +91,7 @@ const BUILT_IN: [BuiltIn; 6] = [
         mode: Mode::Resident,
         streams: Streams::Apart,
         spool_full: SpoolFull::Block,
-        default: false,
+        default: Unasked::TestedIfItAnswers,
         environment: ENGINE,
     },
     BuiltIn {
@@ -89,7 +100,7 @@ const BUILT_IN: [BuiltIn; 6] = [
         mode: Mode::Native,
         streams: Streams::Apart,
         spool_full: SpoolFull::Block,
-        default: false,
+        default: Unasked::LeftOut,
         environment: ENGINE,
     },
 ];
@@ -98,7 +109,7 @@ const BUILT_IN: [BuiltIn; 6] = [
 #[derive(Clone, Debug, Args)]
 pub(super) struct SubjectArguments {
     /// What to test: local, local-native, local-merged, local-drop-oldest, docker, docker-native, or the path of a manifest; may
-    /// be given several times [default: the first two]
+    /// be given several times [default: the first two, and docker where an engine answers]
     #[arg(long = "subject", value_name = "NAME|FILE")]
     subjects: Vec<String>,
     /// Test the adapter that this command line starts, without a manifest; it ends the options
@@ -128,8 +139,7 @@ impl SubjectArguments {
             }]);
         }
         if self.subjects.is_empty() {
-            let usual = BUILT_IN.iter().filter(|subject| subject.default);
-            return usual.map(built_in).collect();
+            return unasked(Unasked::Tested);
         }
         let subjects: Vec<Subject> = self
             .subjects
@@ -138,6 +148,21 @@ impl SubjectArguments {
             .collect::<Result<_, _>>()?;
         Ok(unique_names(subjects))
     }
+
+    /// The subjects that are tested besides where all that they need is there: none when somebody says what to test.
+    pub(super) fn resolve_optional(&self) -> Result<Vec<Subject>, SubjectError> {
+        if self.subjects.is_empty() && self.adapter.is_empty() {
+            unasked(Unasked::TestedIfItAnswers)
+        } else {
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// The subjects of one kind, when nobody says what to test.
+fn unasked(what: Unasked) -> Result<Vec<Subject>, SubjectError> {
+    let those = BUILT_IN.iter().filter(|subject| subject.default == what);
+    those.map(built_in).collect()
 }
 
 /// The subject of a name or a manifest's path.
@@ -160,6 +185,15 @@ pub(super) fn named(name: &str) -> Result<Subject, SubjectError> {
         hint: hint(name, names),
         known,
     })
+}
+
+/// Whether a subject of this name works with containers of an engine.
+pub(super) fn is_docker(name: &str) -> bool {
+    let named = |subject: &&BuiltIn| subject.name == name;
+    BUILT_IN
+        .iter()
+        .find(named)
+        .is_some_and(|subject| subject.backend == docker::BACKEND)
 }
 
 fn built_in(subject: &BuiltIn) -> Result<Subject, SubjectError> {

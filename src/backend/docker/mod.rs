@@ -20,6 +20,7 @@ mod given;
 mod image;
 mod keep;
 mod leash;
+mod left;
 mod meet;
 mod names;
 mod native;
@@ -31,6 +32,7 @@ mod record;
 mod run;
 mod sandbox;
 mod secret;
+mod told;
 
 use std::{
     collections::HashMap,
@@ -56,6 +58,9 @@ use crate::{
 use engine::Engine;
 use run::Ways;
 use sandbox::{Sandbox, Shell};
+
+/// How a notice begins that tells what of this machine commands reach.
+pub const REACHED_BY: &str = "commands reach this machine by";
 
 /// The docker backend. Clones are the same backend.
 #[derive(Clone, Debug)]

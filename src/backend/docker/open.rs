@@ -17,7 +17,7 @@ use herm_protocol::{
 };
 
 use super::{
-    DockerBackend, Place,
+    DockerBackend, Place, REACHED_BY,
     body::{self, Making},
     carrier,
     declaration::OFFERED,
@@ -111,7 +111,7 @@ impl DockerBackend {
             .iter()
             .filter(|reason| reason.level > AccessLevel::None);
         Ok(told
-            .map(|reason| format!("commands reach this machine by {}: {}", reason.what, reason.why))
+            .map(|reason| format!("{REACHED_BY} {}: {}", reason.what, reason.why))
             .collect())
     }
 

@@ -55,8 +55,8 @@ pub(in crate::cli) struct Arguments {
     /// starts from what was there, and the last to end leaves all of its state. Not with --detach: a job leaves no state
     #[arg(long, value_name = "NAME", requires = "key", conflicts_with_all = ["program", "detach"])]
     pub(super) session: Option<String>,
-    /// The directory that it starts in [default: what terminal.cwd of the configuration says; else with --key the sandbox's
-    /// own, otherwise the current one]
+    /// The directory that it starts in [default: what terminal.cwd of the configuration says; else with --key, or in a
+    /// container, the sandbox's own, otherwise the current one]
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
     /// A variable that it sees; can be given several times

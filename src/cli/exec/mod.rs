@@ -23,7 +23,7 @@ use std::{
 use herm::{
     backend::Backend,
     caller::{Caller, Output},
-    config::Config,
+    config::{BackendName, Config},
 };
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
@@ -84,10 +84,35 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Whether commands run among the directories of this machine.
+    fn is_here(&self) -> bool {
+        self.backend.name() == BackendName::Local
+    }
+
+    /// The directory of this machine that the configuration names. Elsewhere the backend itself obeys the configuration.
+    fn configured_directory(&self) -> Option<PathBuf> {
+        self.config.local().cwd.filter(|_| self.is_here())
+    }
+
+    /// Where the command starts; `None` is the sandbox's own directory. Relative ones begin there, unless that is not of this
+    /// machine.
+    fn chosen_directory(&self, arguments: &Arguments) -> Result<Option<PathBuf>, Outcome> {
+        match &arguments.cwd {
+            None if arguments.key.is_some() || !self.is_here() => Ok(None),
+            Some(asked) if !self.is_here() => Ok(Some(asked.clone())),
+            asked => {
+                start_directory(asked.clone().or_else(|| self.configured_directory()).as_deref()).map(Some)
+            }
+        }
+    }
+}
+
 /// Starts a command that goes on as a job, and prints its id.
 async fn start_job(arguments: Arguments, place: Place) -> ExitCode {
     let started = async {
-        let cwd = chosen_directory(&arguments, &place.config)
+        let cwd = place
+            .chosen_directory(&arguments)
             .map_err(|outcome| Error::new(ErrorKind::NotFound, "cwd", outcome.to_string()))?;
         let stdin = input::of_job().await?;
         let params = prepare(&place, &arguments, cwd).await?;
@@ -202,7 +227,7 @@ async fn run_in(
     output: impl Output,
     wishes: Wishes,
 ) -> Result<Finished, Error> {
-    let cwd = match chosen_directory(&arguments, &place.config) {
+    let cwd = match place.chosen_directory(&arguments) {
         Ok(cwd) => cwd,
         Err(outcome) => return Ok(outcome.into()),
     };
@@ -237,7 +262,7 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
         .await?;
     let key = arguments.key.clone();
     // The configured directory of a kept sandbox is that of the sandbox, not of every command in it.
-    let configured = place.config.local().cwd.filter(|_| key.is_some());
+    let configured = place.configured_directory().filter(|_| key.is_some());
     let own = configured.map(|cwd| start_directory(Some(&cwd))).transpose();
     let own = own.map_err(|outcome| Error::invalid_argument("terminal.cwd", outcome))?;
     let spec = SandboxSpec {
@@ -245,7 +270,7 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
         ..SandboxSpec::default()
     };
     let opened = backend.open_sandbox(OpenParams { key, spec }).await?;
-    tell_of_losses(&opened);
+    tell_of_losses(&opened, backend).await;
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
     params.session.clone_from(&arguments.session);
     // They are the command's, and not those of a sandbox that others find again.
@@ -257,15 +282,6 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
         .or_else(configured)
         .map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
     Ok(params)
-}
-
-/// Where the command starts; `None` is the kept sandbox's own directory.
-fn chosen_directory(arguments: &Arguments, config: &Config) -> Result<Option<PathBuf>, Outcome> {
-    if arguments.key.is_some() && arguments.cwd.is_none() {
-        return Ok(None);
-    }
-    let asked = arguments.cwd.clone().or_else(|| config.local().cwd);
-    start_directory(asked.as_deref()).map(Some)
 }
 
 /// Where the command starts. An absolute directory does not need the current one, which may be gone.
