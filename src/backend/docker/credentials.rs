@@ -116,17 +116,17 @@ async fn look(registry: &str) -> Result<(DockerCredentials, String), String> {
         .map_err(|error| error.message)?
         .ok_or_else(|| format!("there is no {shown}"))?;
     let helper = entry(&client.cred_helpers, registry).or(client.creds_store.as_ref());
-    let helped = match helper.filter(|name| !name.is_empty()) {
+    let answered = match helper.filter(|name| !name.is_empty()) {
         Some(name) => ask(name, registry, &shown).await.map(Some),
         None => Ok(None),
     };
-    if let Ok(Some((answer, program))) = helped {
+    if let Ok(Some((answer, program))) = answered {
         let credentials = of_pair(registry, &answer.username, answer.secret);
         return Ok((credentials, format!("the credentials that {program} gave")));
     }
     match entry(&client.auths, registry).and_then(|entry| stored(registry, entry)) {
         Some(credentials) => Ok((credentials, format!("the credentials in {shown}"))),
-        None => Err(helped
+        None => Err(answered
             .err()
             .unwrap_or_else(|| format!("{shown} has no credentials of {}", host_of(registry)))),
     }

@@ -1,6 +1,6 @@
 //! The engine: a connection, and what its refusals mean. Every call has a deadline.
 
-use std::{future::Future, io, pin::pin, time::Duration};
+use std::{future::Future, io, time::Duration};
 
 use bollard::{API_DEFAULT_VERSION, Docker, errors::Error as Fault, models::SystemInfo};
 use herm_protocol::{Error, ErrorKind};
@@ -73,7 +73,7 @@ impl Engine {
             Ok(docker) => docker,
             Err(fault) => return Err(unreachable(&address).await.unwrap_or_else(|| unusable(&fault))),
         };
-        let mut negotiating = pin!(docker.clone().negotiate_version());
+        let mut negotiating = Box::pin(docker.clone().negotiate_version());
         let negotiated = match timeout(GREETING, &mut negotiating).await {
             // Podman asks other programs before it says which version it is, for seconds where much is going on.
             Err(_) if is_alive(&docker).await => timeout(ANSWER, negotiating).await,
@@ -156,7 +156,7 @@ impl Engine {
         let end = Instant::now() + SETTLING;
         let settled = async {
             loop {
-                match look().await {
+                match Box::pin(look()).await {
                     Err(Fault::JsonDataError { .. }) if Instant::now() < end => sleep(PAUSE).await,
                     other => return other,
                 }
@@ -192,7 +192,7 @@ impl Engine {
 
 /// Whether an engine answers at all: to the one question for which it needs to look at nothing.
 async fn is_alive(docker: &Docker) -> bool {
-    matches!(timeout(GREETING, docker.ping()).await, Ok(Ok(_)))
+    matches!(timeout(GREETING, Box::pin(docker.ping())).await, Ok(Ok(_)))
 }
 
 /// The status with which the engine has refused something.

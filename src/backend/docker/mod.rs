@@ -152,7 +152,7 @@ impl DockerBackend {
         if let Some(engine) = &*known {
             return Ok(engine.clone());
         }
-        let engine = Engine::connect().await?;
+        let engine = Box::pin(Engine::connect()).await?;
         *known = Some(engine.clone());
         Ok(engine)
     }
