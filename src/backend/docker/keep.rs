@@ -249,7 +249,9 @@ impl Engine {
             .filters(&filters)
             .build();
         let list = || self.docker.list_containers(Some(options.clone()));
-        let containers = self.see("list containers", list).await?.unwrap_or_default();
+        let containers = Box::pin(self.see("list containers", list))
+            .await?
+            .unwrap_or_default();
         let listed = containers.into_iter().filter_map(|container| {
             use bollard::models::ContainerSummaryStateEnum as State;
             let name = container.names?.into_iter().next()?;

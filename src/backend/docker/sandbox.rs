@@ -180,7 +180,7 @@ impl Engine {
                 .inspect_container(name, None::<InspectContainerOptions>)
         };
         let doing = format!("look at the container {name}");
-        let found = self.see(&doing, look).await?;
+        let found = Box::pin(self.see(&doing, look)).await?;
         // Names may be beginnings of ids, too.
         let is_it = |found: &ContainerInspectResponse| {
             let own = found.name.as_deref().unwrap_or_default();
