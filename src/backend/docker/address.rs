@@ -185,8 +185,9 @@ fn parse(host: &str, certificates: Option<&Path>, origin: String) -> Result<Addr
     Ok(Address { kind, origin })
 }
 
-/// A file of the client's configuration; one that is not there says nothing.
-fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, Error> {
+/// A file of the client's configuration; one that is not there says nothing. Nothing of what it holds is told: it may hold
+/// passwords.
+pub(super) fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, Error> {
     let failed = |problem: String| {
         let message = format!("failed to read {}: {problem}", path.display());
         Error::new(ErrorKind::InvalidArgument, path.to_string_lossy(), message)
@@ -198,9 +199,12 @@ fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, Error> {
         Err(error) => Err(error),
     };
     match text {
-        Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
-            .map_err(|error| failed(error.to_string())),
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            failed(format!(
+                "what stands at line {line}, column {column} is not expected there"
+            ))
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),
     }
@@ -295,5 +299,11 @@ mod tests {
         fs::write(config.path().join("config.json"), "{").unwrap();
         let error = surroundings(None).address().unwrap_err();
         assert!(error.message.contains("config.json"), "{error}");
+        fs::write(config.path().join("config.json"), "\n\"h1dden\"").unwrap();
+        let error = surroundings(None).address().unwrap_err();
+        assert!(
+            error.message.contains("line 2") && !error.message.contains("h1dden"),
+            "{error}"
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path};
 use bollard::models::{
     ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, Mount, MountBindOptions,
     MountBindOptionsPropagationEnum, MountType, MountVolumeOptions, MountVolumeOptionsDriverConfig,
-    ResourcesUlimits,
+    ResourcesUlimits, VolumeCreateRequest,
 };
 use herm_protocol::Error;
 
@@ -244,6 +244,24 @@ fn kept(making: &Making<'_>, area: &KeptArea) -> Mount {
         }),
         ..Mount::default()
     }
+}
+
+/// The volumes of the key, which are made before the container is: an engine that makes them for the container may leave out
+/// the labels by which they are found again.
+pub(super) fn volumes(making: &Making<'_>) -> Vec<VolumeCreateRequest> {
+    let wanted = making.prepared.plan.kept.iter().map(|area| {
+        let mount = kept(making, area);
+        let options = mount.volume_options.unwrap_or_default();
+        let driver = options.driver_config.unwrap_or_default();
+        VolumeCreateRequest {
+            name: mount.source,
+            labels: options.labels,
+            driver: driver.name,
+            driver_opts: driver.options,
+            ..VolumeCreateRequest::default()
+        }
+    });
+    wanted.collect()
 }
 
 fn number(what: &str, value: Option<u64>) -> Result<Option<i64>, Error> {

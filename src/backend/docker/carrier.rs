@@ -55,6 +55,15 @@ fn volume(binary: &Binary, target: &str) -> Mount {
     }
 }
 
+/// The volume itself.
+pub(super) fn wanted(binary: &Binary) -> VolumeCreateRequest {
+    VolumeCreateRequest {
+        name: Some(binary.name()),
+        labels: Some([(LABEL.to_owned(), "1".to_owned())].into()),
+        ..VolumeCreateRequest::default()
+    }
+}
+
 impl Engine {
     /// Sees to it that the program is on the volume that a container was made with.
     ///
@@ -64,18 +73,6 @@ impl Engine {
         if self.is_carried(container, binary).await? {
             return Ok(());
         }
-        let labels = [(LABEL.to_owned(), "1".to_owned())].into();
-        let wanted = VolumeCreateRequest {
-            name: Some(binary.name()),
-            labels: Some(labels),
-            ..VolumeCreateRequest::default()
-        };
-        self.call(
-            "make the volume of the resident",
-            WORK,
-            self.docker.create_volume(wanted),
-        )
-        .await?;
         let body = ContainerCreateBody {
             image: Some(image.to_owned()),
             cmd: Some(vec!["-".into()]),

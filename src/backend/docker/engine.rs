@@ -4,12 +4,15 @@ use std::{future::Future, io, time::Duration};
 
 use bollard::{API_DEFAULT_VERSION, Docker, errors::Error as Fault, models::SystemInfo};
 use herm_protocol::{Error, ErrorKind};
-use tokio::{net::UnixStream, time::timeout};
+use tokio::{
+    net::UnixStream,
+    time::{Instant, sleep, timeout},
+};
 
 use super::address::{Address, Kind, Surroundings};
 use crate::backend::local::adapter::blocking;
 
-/// How long an engine may take to say who it is.
+/// How long an engine may take to say anything.
 const GREETING: Duration = Duration::from_secs(5);
 
 /// How long a call may take that waits for nothing.
@@ -17,6 +20,12 @@ pub(super) const ANSWER: Duration = Duration::from_secs(30);
 
 /// How long a call may take that makes, starts or ends something.
 pub(super) const WORK: Duration = Duration::from_mins(2);
+
+/// How long a container may be in a state that has no name in the engine's API.
+const SETTLING: Duration = Duration::from_secs(10);
+
+/// How often is looked whether it is in another one.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The seconds after which the library itself gives up; the deadlines of calls come before.
 const LIBRARY: u64 = 3600;
@@ -64,7 +73,13 @@ impl Engine {
             Ok(docker) => docker,
             Err(fault) => return Err(unreachable(&address).await.unwrap_or_else(|| unusable(&fault))),
         };
-        match timeout(GREETING, docker.negotiate_version()).await {
+        let mut negotiating = Box::pin(docker.clone().negotiate_version());
+        let negotiated = match timeout(GREETING, &mut negotiating).await {
+            // Podman asks other programs before it says which version it is, for seconds where much is going on.
+            Err(_) if is_alive(&docker).await => timeout(ANSWER, negotiating).await,
+            other => other,
+        };
+        match negotiated {
             Ok(Ok(docker)) => Ok(Self { docker, address }),
             Ok(Err(fault)) => Err(unreachable(&address).await.unwrap_or_else(|| unusable(&fault))),
             Err(_) => Err(silent(&address, &format!("no answer within {GREETING:?}"))),
@@ -121,11 +136,33 @@ impl Engine {
     ) -> Result<Option<T>, Error> {
         let absent = async {
             match call.await {
-                Err(fault) if status(&fault) == Some(404) => Ok(None),
+                Err(fault) if is_absent(&fault) => Ok(None),
                 other => other.map(Some),
             }
         };
         self.call(doing, limit, absent).await
+    }
+
+    /// The same as [`Self::find`] for a look at containers, which is asked again while what is told has no name: podman knows
+    /// containers that are just stopping.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub(super) async fn see<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        doing: &str,
+        look: impl Fn() -> F,
+    ) -> Result<Option<T>, Error> {
+        let end = Instant::now() + SETTLING;
+        let settled = async {
+            loop {
+                match Box::pin(look()).await {
+                    Err(Fault::JsonDataError { .. }) if Instant::now() < end => sleep(PAUSE).await,
+                    other => return other,
+                }
+            }
+        };
+        self.find(doing, ANSWER, settled).await
     }
 
     async fn fault(&self, doing: &str, fault: Fault) -> Error {
@@ -153,11 +190,26 @@ impl Engine {
     }
 }
 
+/// Whether an engine answers at all: to the one question for which it needs to look at nothing.
+async fn is_alive(docker: &Docker) -> bool {
+    matches!(timeout(GREETING, Box::pin(docker.ping())).await, Ok(Ok(_)))
+}
+
 /// The status with which the engine has refused something.
 pub(super) fn status(fault: &Fault) -> Option<u16> {
     match fault {
         Fault::DockerResponseServerError { status_code, .. } => Some(*status_code),
         _ => None,
+    }
+}
+
+/// Whether what a call is about is not there. Podman has another status for what goes while it is looked at.
+fn is_absent(fault: &Fault) -> bool {
+    match fault {
+        Fault::DockerResponseServerError { status_code, message } => {
+            *status_code == 404 || *status_code == 500 && message.contains("no such container")
+        }
+        _ => false,
     }
 }
 
@@ -223,6 +275,69 @@ mod tests {
         drop(listener);
         let error = Engine::connect_to(at(&silent)).await.unwrap_err();
         assert!(error.message.contains("no engine answers"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_state_without_a_name_is_waited_for() {
+        let engine = Engine {
+            docker: Docker::connect_with_http("127.0.0.1:1", LIBRARY, API_DEFAULT_VERSION).unwrap(),
+            address: at(std::path::Path::new("/nonexistent.sock")),
+        };
+        let left = std::sync::atomic::AtomicU8::new(3);
+        let look = || async {
+            match left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) {
+                0 => Ok(7),
+                _ => Err(Fault::JsonDataError {
+                    message: "unknown variant `stopping`".into(),
+                    column: 1,
+                }),
+            }
+        };
+        assert_eq!(engine.see("look", look).await, Ok(Some(7)));
+    }
+
+    #[test]
+    fn what_goes_while_it_is_looked_at_is_not_there() {
+        let fault = |status_code, message: &str| Fault::DockerResponseServerError {
+            status_code,
+            message: message.into(),
+        };
+        assert!(is_absent(&fault(404, "No such container: x")));
+        assert!(is_absent(&fault(
+            500,
+            "container x does not exist in database: no such container"
+        )));
+        assert!(!is_absent(&fault(500, "database is locked")));
+        assert!(!is_absent(&fault(409, "no such container")));
+    }
+
+    #[tokio::test]
+    async fn an_engine_that_thinks_about_who_it_is_and_answers_otherwise_is_waited_for() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("slow.sock");
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let answering = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut request = [0; 1024];
+                    let read = stream.read(&mut request).await.unwrap_or_default();
+                    let body = if String::from_utf8_lossy(&request[..read]).contains("/_ping") {
+                        "OK"
+                    } else {
+                        tokio::time::sleep(GREETING + Duration::from_millis(500)).await;
+                        r#"{"ApiVersion":"1.41"}"#
+                    };
+                    let length = body.len();
+                    let answer = format!(
+                        "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                    );
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                });
+            }
+        });
+        Engine::connect_to(at(&path)).await.unwrap();
+        answering.abort();
     }
 
     #[tokio::test]

@@ -41,6 +41,13 @@ pub(super) fn of(info: &SystemInfo) -> HostFacts {
     }
 }
 
+/// Whether the engine makes a directory of its host that is to be mounted and is not there, whatever it is asked for. Podman
+/// does; by this it is known, as it does not tell its name here.
+pub(super) fn makes_directories(info: &SystemInfo) -> bool {
+    info.product_license.as_deref() == Some("Apache-2.0")
+        && info.init_binary.as_deref().unwrap_or_default().is_empty()
+}
+
 /// Whether the engine bounds a container's own layer: by its driver alone, or by the file system under it.
 fn layer_quota(info: &SystemInfo) -> bool {
     let driver = info.driver.as_deref().unwrap_or_default();
@@ -61,6 +68,18 @@ fn layer_quota(info: &SystemInfo) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn podman_is_known_by_what_it_tells() {
+        let info = |license: &str, init: &str| SystemInfo {
+            product_license: Some(license.into()),
+            init_binary: Some(init.into()),
+            ..SystemInfo::default()
+        };
+        assert!(makes_directories(&info("Apache-2.0", "")));
+        assert!(!makes_directories(&info("Community Engine", "docker-init")));
+        assert!(!makes_directories(&SystemInfo::default()));
+    }
 
     #[test]
     fn what_an_engine_does_not_tell_it_cannot_do() {

@@ -14,11 +14,10 @@ use herm_protocol::{Error, ErrorKind, Progress};
 use tokio::time::timeout;
 
 use super::{
-    credentials,
+    credentials::{self, Found},
     engine::{ANSWER, Engine, WORK},
     sandbox::Shell,
 };
-use crate::backend::local::adapter::blocking;
 
 /// How long the engine may be silent while it fetches an image.
 const SILENCE: Duration = Duration::from_mins(3);
@@ -109,22 +108,22 @@ impl Engine {
             .from_image(repository)
             .tag(tag)
             .build();
-        let image = name.to_owned();
-        let credentials = blocking("credentials", move || Ok(credentials::of(&image))).await?;
-        let mut steps = std::pin::pin!(self.docker.create_image(Some(options), None, credentials));
+        let found = credentials::of(name).await;
+        let sent = found.credentials.clone();
+        let mut steps = std::pin::pin!(self.docker.create_image(Some(options), None, sent));
         let mut heard = tokio::time::Instant::now();
         loop {
             let step = match timeout(SILENCE, steps.next()).await {
                 Ok(Some(Ok(step))) => step,
-                Ok(Some(Err(fault))) => return Err(missing(name, &fault.to_string())),
+                Ok(Some(Err(fault))) => return Err(refused(name, &fault.to_string(), &found)),
                 Ok(None) => return Ok(()),
                 Err(_) => {
                     let why = format!("the engine said nothing for {SILENCE:?} while it fetched it");
-                    return Err(missing(name, &why));
+                    return Err(refused(name, &why, &found));
                 }
             };
             if let Some(problem) = step.error_detail.and_then(|detail| detail.message) {
-                return Err(missing(name, &problem));
+                return Err(refused(name, &problem, &found));
             }
             if heard.elapsed() >= HEARD {
                 heard = tokio::time::Instant::now();
@@ -200,50 +199,112 @@ impl Engine {
     }
 }
 
+/// Whoever opens a sandbox in this process reads the log.
 async fn tell(progress: Option<&Progress>, message: String) {
-    if let Some(progress) = progress {
-        progress.report(message).await;
+    match progress {
+        Some(progress) => progress.report(message).await,
+        None => super::log(message),
     }
 }
 
-/// An image that cannot be had, and why.
+/// An image that is not there.
 pub(super) fn missing(name: &str, why: &str) -> Error {
+    let message = format!("the image {name} is not there: {why}");
+    Error::new(ErrorKind::NotFound, name, message).with_fix(
+        "correct its name, or name another in terminal.docker_image; docker image ls lists those that are there",
+    )
+}
+
+/// What registries and engines say where somebody has to show who they are. No name of an image has a space in it.
+const FORBIDDEN: [&str; 7] = [
+    "no basic auth credentials",
+    "unauthorized: ",
+    "authentication required",
+    "access denied",
+    "denied: ",
+    ": denied",
+    "403 forbidden",
+];
+
+/// The same where there is no such image.
+const UNKNOWN: [&str; 4] = ["manifest unknown", "name unknown", " not found", "does not exist"];
+
+/// The same where no registry answers.
+const UNREACHABLE: [&str; 8] = [
+    "no such host",
+    "dial tcp",
+    "i/o timeout",
+    "connection refused",
+    "deadline exceeded",
+    "tls: ",
+    "x509: ",
+    "http response to https client",
+];
+
+/// An image that is not there and did not come, and why.
+fn refused(name: &str, why: &str, found: &Found) -> Error {
+    let why = found.hide(why.trim());
     let lower = why.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let (kind, what, fix) = if says(&["unauthorized", "denied", "authentication required"]) {
+    let (login, told) = (&found.login, &found.told);
+    let (kind, what, fix) = if says(&FORBIDDEN) && found.credentials.is_some() {
+        (
+            ErrorKind::PermissionDenied,
+            format!("is not there, and its registry does not give it for {told}"),
+            format!(
+                "log in anew (docker login{login}), as somebody who may have it; or name another in terminal.docker_image"
+            ),
+        )
+    } else if says(&FORBIDDEN) {
         (
             ErrorKind::CredentialMissing,
-            "is not there, and its registry does not let this user have it",
-            "log in (docker login REGISTRY), or name an image that may be had in terminal.docker_image",
+            format!("is not there, and its registry gives it to nobody without credentials ({told})"),
+            format!(
+                "log in (docker login{login}), or name an image that may be had in terminal.docker_image"
+            ),
         )
-    } else if says(&[
-        "no such host",
-        "dial tcp",
-        "timeout",
-        "connection refused",
-        "i/o",
-        "tls",
-    ]) {
-        (
-            ErrorKind::Unavailable,
-            "is not there, and its registry cannot be reached",
-            "bring the image here (docker load, docker import), see whether the engine reaches the registry, or name another in \
-             terminal.docker_image",
-        )
-    } else {
+    } else if says(&UNKNOWN) {
         (
             ErrorKind::NotFound,
-            "is not there",
-            "correct its name, or name another in terminal.docker_image; docker image ls lists those that are there",
+            "is neither there nor in its registry".to_owned(),
+            "correct its name and its tag, or name another in terminal.docker_image; docker image ls lists those that are there"
+                .to_owned(),
+        )
+    } else {
+        let what = if says(&UNREACHABLE) {
+            "is not there, and its registry cannot be reached"
+        } else {
+            "is not there, and could not be fetched"
+        };
+        (
+            ErrorKind::Unavailable,
+            what.to_owned(),
+            "bring the image here (docker load, docker import), see whether the engine reaches the registry, or name another in \
+             terminal.docker_image"
+                .to_owned(),
         )
     };
-    Error::new(kind, name, format!("the image {name} {what}: {}", why.trim())).with_fix(fix)
+    Error::new(kind, name, format!("the image {name} {what}: {why}")).with_fix(fix)
 }
 
 #[cfg(test)]
 mod tests {
+    use bollard::auth::DockerCredentials;
+
     use super::*;
 
+    fn found(credentials: bool) -> Found {
+        Found {
+            credentials: credentials.then(|| DockerCredentials {
+                password: Some("h1dden".into()),
+                ..DockerCredentials::default()
+            }),
+            told: "told".into(),
+            login: " h:5000".into(),
+        }
+    }
+
+    /// In the words of Docker 28 and podman 4.3.
     #[test]
     fn why_an_image_cannot_be_had_is_told_apart() {
         for (why, kind) in [
@@ -252,17 +313,65 @@ mod tests {
                 ErrorKind::CredentialMissing,
             ),
             (
+                "Head \"http://h:5000/v2/x/manifests/1\": no basic auth credentials",
+                ErrorKind::CredentialMissing,
+            ),
+            (
+                "initializing source docker://h:5000/x:1: reading manifest 1 in h:5000/x: unauthorized: authentication required",
+                ErrorKind::CredentialMissing,
+            ),
+            (
                 "Get \"https://h/v2/\": dial tcp: lookup h: no such host",
+                ErrorKind::Unavailable,
+            ),
+            (
+                "Get \"https://h/v2/\": http: server gave HTTP response to HTTPS client",
+                ErrorKind::Unavailable,
+            ),
+            (
+                "write /var/lib/x: no space left on device",
                 ErrorKind::Unavailable,
             ),
             (
                 "manifest for x:latest not found: manifest unknown",
                 ErrorKind::NotFound,
             ),
+            (
+                "reading manifest 2 in h:5000/x: manifest unknown: manifest unknown",
+                ErrorKind::NotFound,
+            ),
         ] {
-            let error = missing("x", why);
+            let error = refused("x", why, &found(false));
             assert_eq!(error.kind(), kind, "{why}");
             assert!(error.message.contains("image x") && error.data.fix.is_some());
+        }
+    }
+
+    #[test]
+    fn credentials_that_are_not_taken_are_told_from_none_and_without_the_secret() {
+        let error = refused("h:5000/x", "denied: h1dden is not it", &found(true));
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+        assert!(
+            error.message.contains("told") && !error.message.contains("h1dden"),
+            "{error}"
+        );
+        let fix = refused("h:5000/x", "unauthorized: no", &found(false)).data.fix;
+        assert!(fix.unwrap().contains("docker login h:5000"));
+    }
+
+    #[test]
+    fn the_name_of_an_image_does_not_say_why_it_cannot_be_had() {
+        let all = FORBIDDEN.into_iter().chain(UNKNOWN).chain(UNREACHABLE);
+        for words in all {
+            assert!(words.contains(' '), "a name may contain {words:?}");
+        }
+        for name in ["team/denied:1", "tls/unauthorized:x509", "kali/os"] {
+            let why = format!("manifest for {name} not found: manifest unknown");
+            assert_eq!(
+                refused(name, &why, &found(true)).kind(),
+                ErrorKind::NotFound,
+                "{name}"
+            );
         }
     }
 }

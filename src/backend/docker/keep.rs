@@ -248,8 +248,10 @@ impl Engine {
             .all(true)
             .filters(&filters)
             .build();
-        let listing = self.docker.list_containers(Some(options));
-        let containers = self.call("list containers", ANSWER, listing).await?;
+        let list = || self.docker.list_containers(Some(options.clone()));
+        let containers = Box::pin(self.see("list containers", list))
+            .await?
+            .unwrap_or_default();
         let listed = containers.into_iter().filter_map(|container| {
             use bollard::models::ContainerSummaryStateEnum as State;
             let name = container.names?.into_iter().next()?;

@@ -16,6 +16,7 @@ mod declaration;
 mod engine;
 mod facts;
 mod files;
+mod given;
 mod image;
 mod keep;
 mod leash;
@@ -152,7 +153,7 @@ impl DockerBackend {
         if let Some(engine) = &*known {
             return Ok(engine.clone());
         }
-        let engine = Engine::connect().await?;
+        let engine = Box::pin(Engine::connect()).await?;
         *known = Some(engine.clone());
         Ok(engine)
     }

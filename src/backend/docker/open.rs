@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, Mutex, atomic::AtomicBool},
 };
 
-use bollard::{models::ContainerStateStatusEnum, query_parameters::CreateContainerOptionsBuilder};
+use bollard::{
+    models::{ContainerCreateBody, ContainerStateStatusEnum},
+    query_parameters::CreateContainerOptionsBuilder,
+};
 use herm_protocol::{
     ByteString, Error, ErrorKind, Progress,
     sandbox::{OpenParams, OpenState, Opened, SandboxSpec, Variable},
@@ -16,9 +19,10 @@ use herm_protocol::{
 use super::{
     DockerBackend, Place, REACHED_BY,
     body::{self, Making},
+    carrier,
     declaration::OFFERED,
     engine::{Engine, WORK},
-    leash, names,
+    given, leash, names,
     names::Owner,
     native,
     prepare::Prepared,
@@ -200,11 +204,25 @@ impl DockerBackend {
         };
         let doing = format!("make the container {}", making.name);
         let body = body::of(making, self.0.mode)?;
-        let creating = engine.docker.create_container(Some(options.build()), body);
-        let made = engine.call(&doing, WORK, creating).await?;
-        let begun = self.begin(engine, making, &made.id, meeting).await;
+        engine
+            .make_volumes(making.prepared.binary.as_ref().map(carrier::wanted))
+            .await?;
+        let volumes = engine.make_volumes(body::volumes(making)).await?;
+        let creating = engine
+            .docker
+            .create_container(Some(options.build()), body.clone());
+        let begun = match engine.call(&doing, WORK, creating).await {
+            Ok(made) => {
+                let begun = Box::pin(self.begin(engine, making, &body, (&made.id, meeting))).await;
+                if begun.is_err() {
+                    engine.remove(making.name).await?;
+                }
+                begun
+            }
+            Err(error) => Err(error),
+        };
         if begun.is_err() {
-            engine.remove(making.name).await?;
+            engine.remove_volumes(&volumes).await?;
         }
         begun
     }
@@ -213,10 +231,13 @@ impl DockerBackend {
         &self,
         engine: &Engine,
         making: &Making<'_>,
-        id: &str,
-        meeting: &MeetingDirectory,
+        body: &ContainerCreateBody,
+        (id, meeting): (&str, &MeetingDirectory),
     ) -> Result<Option<Inhabited>, Error> {
         let prepared = making.prepared;
+        let container = engine.container(making.name).await?;
+        let container = container.ok_or_else(|| Error::sandbox_not_found(making.name))?;
+        given::check(making.name, body, &container)?;
         if let Some(binary) = &prepared.binary {
             engine.carry(id, &prepared.image.id, binary).await?;
         }
@@ -242,7 +263,7 @@ impl DockerBackend {
             return Ok(None);
         };
         let (resident, instance) = engine.meet(name, meeting, secret.secret()).await?;
-        let program = super::carrier::program(binary);
+        let program = carrier::program(binary);
         Ok(Some(Inhabited::new(resident, program, &instance)))
     }
 

@@ -1,11 +1,17 @@
 //! What a plan mounts from outside, in the engine's words.
 
+use std::time::Duration;
+
 use bollard::models::{
     Mount, MountBindOptions, MountBindOptionsPropagationEnum, MountType, MountVolumeOptions,
     MountVolumeOptionsDriverConfig,
 };
+use herm_protocol::Error;
 
 use crate::policy::mount::{Mount as Planned, Propagation, Relabel, Source};
+
+/// How long looking at a path may take.
+const LOOKING: Duration = Duration::from_secs(10);
 
 /// How the engine is asked for it.
 #[derive(Debug)]
@@ -33,6 +39,30 @@ pub(super) fn wish(planned: &Planned) -> Wish {
         } => Wish::Bind(bind(name, planned, no_copy.then_some("nocopy"), *relabel)),
         _ => Wish::Mount(Box::new(mount(planned))),
     }
+}
+
+/// Checks that what an engine would make on its host is there: a directory that nobody has made is not what was meant. `makes`
+/// tells whether it makes every one; those with a label of `SELinux` are made by all.
+///
+/// # Errors
+/// A path that is not there.
+pub(super) async fn check_there(mounts: &[Planned], makes: bool) -> Result<(), Error> {
+    for mount in mounts {
+        let Source::HostPath { path, relabel, .. } = &mount.source else {
+            continue;
+        };
+        if !makes && relabel.is_none() {
+            continue;
+        }
+        let looking = tokio::time::timeout(LOOKING, tokio::fs::metadata(path));
+        if let Ok(Err(error)) = looking.await
+            && error.kind() == std::io::ErrorKind::NotFound
+        {
+            let problem = format!("is not there, and is not made: {path}");
+            return Err(Error::invalid_argument("a path to mount", problem));
+        }
+    }
+    Ok(())
 }
 
 fn bind(source: &str, planned: &Planned, more: Option<&str>, relabel: Relabel) -> String {
@@ -131,6 +161,33 @@ mod tests {
             relabel,
             non_recursive: false,
         }
+    }
+
+    #[tokio::test]
+    async fn what_an_engine_would_make_is_looked_for_before() {
+        let planned = |source| Planned {
+            source,
+            target: "/t".into(),
+            read_only: true,
+        };
+        let of = |path: &str| Source::HostPath {
+            path: path.into(),
+            propagation: Propagation::Rprivate,
+            relabel: None,
+            non_recursive: false,
+        };
+        let missing = "/nonexistent/directory";
+        check_there(&[planned(of("/"))], true).await.unwrap();
+        check_there(&[planned(of(missing))], false).await.unwrap();
+        let error = check_there(&[planned(of(missing))], true).await.unwrap_err();
+        assert!(error.message.contains(missing), "{error}");
+        let labelled = Source::HostPath {
+            path: missing.into(),
+            propagation: Propagation::Rprivate,
+            relabel: Some(Relabel::Shared),
+            non_recursive: false,
+        };
+        check_there(&[planned(labelled)], false).await.unwrap_err();
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::{
     facts,
     files::{self, is_directory},
     image::{Image, Programs},
+    outside,
     sandbox::{Inhabited, Sandbox, Shell},
 };
 use crate::{
@@ -61,13 +62,15 @@ impl DockerBackend {
         if !engine.is_near() {
             return Err(far(engine));
         }
-        let facts = facts::of(&engine.info().await?);
+        let info = engine.info().await?;
+        let facts = facts::of(&info);
         let mut config = self.0.config.clone();
         if name.is_none() {
             // Nobody finds its files again.
             config.persistent.value = false;
         }
         let (plan, weakenings) = policy::plan(&config, spec, &facts)?;
+        outside::check_there(&plan.mounts, facts::makes_directories(&info)).await?;
         let image = engine.image_or_pull(&plan.image, progress).await?;
         let programs = self.programs_of(engine, &image).await?;
         if self.0.mode == Mode::Native && programs == Programs::default() {

@@ -110,7 +110,7 @@ impl Engine {
     }
 
     /// A volume by its name, if it is there.
-    async fn volume(&self, name: &str) -> Result<Option<Volume>, Error> {
+    pub(super) async fn volume(&self, name: &str) -> Result<Option<Volume>, Error> {
         if name.is_empty() {
             return Ok(None);
         }

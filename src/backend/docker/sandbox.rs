@@ -11,7 +11,7 @@ use std::{
 };
 
 use bollard::{
-    models::{ContainerInspectResponse, ContainerStateStatusEnum},
+    models::{ContainerInspectResponse, ContainerStateStatusEnum, VolumeCreateRequest},
     query_parameters::{InspectContainerOptions, RemoveContainerOptionsBuilder, RemoveVolumeOptionsBuilder},
 };
 use herm_protocol::{
@@ -19,7 +19,7 @@ use herm_protocol::{
     sandbox::{SandboxInfo, SandboxState, Variable},
 };
 
-use super::engine::{ANSWER, Engine, WORK};
+use super::engine::{Engine, WORK};
 use crate::{backend::local::guard::Held, files::remove_tree, resident::Resident};
 
 /// How long the removal of a container that is being removed already may take.
@@ -182,11 +182,12 @@ impl Engine {
     /// # Errors
     /// The engine does not answer.
     pub(super) async fn container(&self, name: &str) -> Result<Option<ContainerInspectResponse>, Error> {
-        let looking = self
-            .docker
-            .inspect_container(name, None::<InspectContainerOptions>);
+        let look = || {
+            self.docker
+                .inspect_container(name, None::<InspectContainerOptions>)
+        };
         let doing = format!("look at the container {name}");
-        let found = self.find(&doing, ANSWER, looking).await?;
+        let found = Box::pin(self.see(&doing, look)).await?;
         // Names may be beginnings of ids, too.
         let is_it = |found: &ContainerInspectResponse| {
             let own = found.name.as_deref().unwrap_or_default();
@@ -220,6 +221,26 @@ impl Engine {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes volumes that are not there yet; gives the names of those.
+    ///
+    /// # Errors
+    /// One cannot be made.
+    pub(super) async fn make_volumes(
+        &self,
+        wanted: impl IntoIterator<Item = VolumeCreateRequest>,
+    ) -> Result<Vec<String>, Error> {
+        let mut made = Vec::new();
+        for volume in wanted {
+            let name = volume.name.clone().unwrap_or_default();
+            if self.volume(&name).await?.is_none() {
+                let doing = format!("make the volume {name}");
+                self.call(&doing, WORK, self.docker.create_volume(volume)).await?;
+                made.push(name);
+            }
+        }
+        Ok(made)
     }
 
     /// Removes volumes; those that are not there are no error.

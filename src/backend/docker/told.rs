@@ -68,13 +68,10 @@ fn news(base: &Path, notices: Vec<String>) -> io::Result<Vec<String>> {
             .create(true)
             .mode(0o600)
             .open(&path)?;
+        let mut lines = news.join("\n");
+        lines.push('\n');
         // One write, so that the lines of two processes stay whole.
-        file.write_all(
-            news.iter()
-                .map(|line| format!("{line}\n"))
-                .collect::<String>()
-                .as_bytes(),
-        )?;
+        file.write_all(lines.as_bytes())?;
     }
     Ok(news)
 }
