@@ -129,7 +129,7 @@ impl DockerBackend {
         };
         let lock = lock::lock(&owner.base, &key).await?;
         let engine = self.engine().await?;
-        let existed = engine.stop(id).await?;
+        let existed = Box::pin(engine.stop(id)).await?;
         self.sandboxes().open.remove(id);
         drop(lock);
         Ok(Closed { existed })
@@ -316,7 +316,7 @@ impl Engine {
                 other => other,
             }
         };
-        Ok(self.find(&doing, WORK, stopping).await?.is_some())
+        Ok(Box::pin(self.find(&doing, WORK, stopping)).await?.is_some())
     }
 }
 
