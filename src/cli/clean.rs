@@ -212,7 +212,7 @@ async fn clean(run: &str, subjects: &[Known]) -> Result<Exit, Refusal> {
         let path = watch::clean(run).map_err(usage)?;
         try_print(&format!("removed {}", path.display()))?;
         tell(format_args!(
-            "herm: what the run's subjects have made elsewhere, such as containers, was not looked for; add --subject docker, or FILE for each manifest of the run that has a [[ledger]]"
+            "herm: what the run's subjects have made elsewhere, such as containers, was not looked for; add --subject FILE for each manifest of the run that has a [[ledger]], and --subject docker where docker was judged"
         ));
         return Ok(Exit::Conformant);
     }

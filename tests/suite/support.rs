@@ -143,10 +143,11 @@ pub(crate) fn report_in(folder: &Path) -> Value {
     value
 }
 
-/// What the report says of a requirement of its first subject.
+/// What the report says of a requirement of the first subject that was tested for it.
 pub(crate) fn row<'a>(report: &'a Value, id: &str) -> &'a Value {
-    let rows = report["subjects"][0]["requirements"].as_array().unwrap();
-    rows.iter().find(|row| row["id"] == id).unwrap()
+    let subjects = report["subjects"].as_array().unwrap().iter();
+    let mut rows = subjects.flat_map(|subject| subject["requirements"].as_array().unwrap());
+    rows.find(|row| row["id"] == id).unwrap()
 }
 
 pub(crate) fn verdict<'a>(report: &'a Value, id: &str) -> &'a str {
