@@ -3,9 +3,9 @@
 use std::{collections::HashMap, path::Path};
 
 use bollard::models::{
-    ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, Mount, MountBindOptions,
-    MountBindOptionsPropagationEnum, MountType, MountVolumeOptions, MountVolumeOptionsDriverConfig,
-    ResourcesUlimits, VolumeCreateRequest,
+    ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum, Mount,
+    MountBindOptions, MountBindOptionsPropagationEnum, MountType, MountVolumeOptions,
+    MountVolumeOptionsDriverConfig, ResourcesUlimits, VolumeCreateRequest,
 };
 use herm_protocol::Error;
 
@@ -180,6 +180,9 @@ fn host_config(making: &Making<'_>, mode: Mode) -> Result<HostConfig, Error> {
         runtime: plan.runtime.clone(),
         auto_remove: Some(!making.kept),
         ipc_mode: Some("private".into()),
+        cgroupns_mode: hardening
+            .private_cgroups
+            .then_some(HostConfigCgroupnsModeEnum::PRIVATE),
         ..HostConfig::default()
     })
 }

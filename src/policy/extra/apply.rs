@@ -71,9 +71,12 @@ pub(super) fn cap_drop(asked: &mut ExtraArgs, value: &str, _: &Here) -> Taken {
     Ok(())
 }
 
-pub(super) fn cgroupns(_: &mut ExtraArgs, value: &str, _: &Here) -> Taken {
+pub(super) fn cgroupns(asked: &mut ExtraArgs, value: &str, _: &Here) -> Taken {
     match value {
-        "private" => Ok(()),
+        "private" => {
+            asked.private_cgroups = true;
+            Ok(())
+        }
         _ => refuse("it opens the container's own namespaces", "take it out"),
     }
 }

@@ -20,6 +20,7 @@ pub(super) struct ExtraArgs {
     pub(super) add_hosts: Vec<String>,
     pub(super) cap_add: BTreeSet<String>,
     pub(super) cap_drop: BTreeSet<String>,
+    pub(super) private_cgroups: bool,
     pub(super) cpu_shares: Option<u64>,
     pub(super) cpuset_cpus: Option<String>,
     pub(super) cpuset_mems: Option<String>,

@@ -127,6 +127,7 @@ pub(super) fn decide(
         cap_add,
         no_new_privileges: !snap.value,
         read_only_root: extra.read_only_root,
+        private_cgroups: extra.private_cgroups,
         init: extra.init.unwrap_or(!snap.value),
     })
 }

@@ -74,6 +74,8 @@ pub struct Hardening {
     pub no_new_privileges: bool,
     /// Whether the image's own file system can only be read.
     pub read_only_root: bool,
+    /// Whether commands see their own part of the tree of cgroups only, also where the engine would show more of it.
+    pub private_cgroups: bool,
     /// Whether the engine's own init is process 1; it matters only where the resident is not.
     pub init: bool,
 }

@@ -40,6 +40,16 @@ fn nothing_said_is_a_hardened_container_with_nothing_to_tell() {
 }
 
 #[test]
+fn a_namespace_of_cgroups_is_asked_for_where_it_is_meant() {
+    let usual = planned(&config(""), &SandboxSpec::default()).0;
+    assert!(!usual.hardening.private_cgroups);
+    let mut asked = config("");
+    asked.extra_args.value = vec!["--cgroupns=private".into()];
+    let asked = planned(&asked, &SandboxSpec::default()).0;
+    assert!(asked.hardening.private_cgroups);
+}
+
+#[test]
 fn this_users_id_comes_without_the_capabilities_of_switching() {
     let as_host = config("  docker_run_as_host_user: true\n");
     let (plan, told) = planned(&as_host, &SandboxSpec::default());
