@@ -143,8 +143,8 @@ fn warm_exec(criterion: &mut Criterion) {
         bencher.iter(|| warm.runtime.block_on(warm.run("true", Counted::default())));
     });
     group.sample_size(20);
-    group.bench_function("docker exec bash -c true", |bencher| {
-        bencher.iter(|| plain(&["docker", "exec", &warm.sandbox, "bash", "-c", "true"]));
+    group.bench_function("docker exec sh -c true", |bencher| {
+        bencher.iter(|| plain(&["docker", "exec", &warm.sandbox, "sh", "-c", "true"]));
     });
     let native = Warm::open(Mode::Native, None);
     group.bench_function("docker native", |bencher| {
@@ -169,7 +169,7 @@ fn gibibyte(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("output");
     group.sample_size(10).throughput(Throughput::Bytes(GIBIBYTE));
     let warm = Warm::open(Mode::Resident, None);
-    let text = format!("head -c {GIBIBYTE} /dev/zero");
+    let text = format!("dd if=/dev/zero bs=65536 count={} 2>/dev/null", GIBIBYTE / 65536);
     group.bench_function("a gibibyte, docker resident", |bencher| {
         bencher.iter(|| {
             let counted = Counted::default();
