@@ -65,6 +65,7 @@ pub struct Plan {
 
 /// What commands may not do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the engine's")]
 pub struct Hardening {
     /// Capabilities of Linux that are taken away.
     pub cap_drop: Vec<String>,
