@@ -20,11 +20,11 @@ use herm::{
         docker::DockerBackend,
         local::{Mode, SpoolFull, Streams},
     },
-    caller::{Caller, Control, Input, NoTools, Output},
+    caller::{Caller, NoControl, NoInput, NoTools, Output},
     config::{Config, Sources},
 };
 use herm_protocol::{
-    Adapter as _, Interrupt,
+    Adapter as _,
     exec::{Command, Outcome, RunParams, Stream},
     initialize::InitializeParams,
     sandbox::{CloseHow, CloseParams, OpenParams},
@@ -45,20 +45,6 @@ impl Output for Counted {
 
     async fn write(&self, _: Stream, data: &[u8]) {
         self.0.fetch_add(data.len() as u64, Ordering::Relaxed);
-    }
-}
-
-struct Nothing;
-
-impl Input for Nothing {
-    async fn next(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-impl Control for Nothing {
-    async fn next(&mut self) -> Interrupt {
-        std::future::pending().await
     }
 }
 
@@ -102,10 +88,10 @@ impl Warm {
         let params = RunParams::new(&self.sandbox, "bench", Command::Shell(text.into()));
         let caller = Caller {
             output,
-            input: Nothing,
+            input: NoInput,
             tools: NoTools,
         };
-        let finished = self.backend.execute(params, caller, Nothing).await.unwrap();
+        let finished = self.backend.execute(params, caller, NoControl).await.unwrap();
         assert_eq!(finished.outcome, Outcome::Exited { code: 0 });
     }
 

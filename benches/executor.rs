@@ -15,10 +15,10 @@ use std::{
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use herm::{
     backend::local::{LocalBackend, Mode},
-    caller::{Caller, Control, Input, NoTools, Output},
+    caller::{Caller, NoControl, NoInput, NoTools, Output},
 };
 use herm_protocol::{
-    Adapter as _, Interrupt,
+    Adapter as _,
     exec::{Command, Outcome, RunParams, Stream},
     initialize::InitializeParams,
     job::{JobOutputParams, JobWaitParams},
@@ -43,20 +43,6 @@ impl Output for Counted {
         if self.bytes.fetch_add(data.len() as u64, Ordering::Relaxed) == 0 {
             self.first.notify_one();
         }
-    }
-}
-
-struct Nothing;
-
-impl Input for Nothing {
-    async fn next(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-impl Control for Nothing {
-    async fn next(&mut self) -> Interrupt {
-        std::future::pending().await
     }
 }
 
@@ -91,10 +77,10 @@ impl Warm {
         let params = RunParams::new(&self.sandbox, "bench", Command::Shell(text.into()));
         let caller = Caller {
             output,
-            input: Nothing,
+            input: NoInput,
             tools: NoTools,
         };
-        let finished = self.backend.execute(params, caller, Nothing).await.unwrap();
+        let finished = self.backend.execute(params, caller, NoControl).await.unwrap();
         assert_eq!(finished.outcome, Outcome::Exited { code: 0 });
     }
 }

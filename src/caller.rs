@@ -62,6 +62,26 @@ impl Tools for NoTools {
     }
 }
 
+/// No input at all.
+#[derive(Clone, Copy, Debug)]
+pub struct NoInput;
+
+impl Input for NoInput {
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// A caller who lets the command come to its own end.
+#[derive(Clone, Copy, Debug)]
+pub struct NoControl;
+
+impl Control for NoControl {
+    async fn next(&mut self) -> Interrupt {
+        std::future::pending().await
+    }
+}
+
 impl Tools for ExecTools {
     async fn call(&self, tool: &str, arguments: &[u8]) -> Result<Vec<u8>, Error> {
         Self::call(self, tool, arguments).await

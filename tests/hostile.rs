@@ -15,10 +15,10 @@ use std::{
 
 use herm::{
     backend::local::{LocalBackend, Mode},
-    caller::{Caller, Control, Input, NoTools, Output},
+    caller::{Caller, NoControl, NoInput, NoTools, Output},
 };
 use herm_protocol::{
-    Adapter as _, Interrupt,
+    Adapter as _,
     exec::{Command, Outcome, RunParams, Stream},
     initialize::InitializeParams,
     sandbox::OpenParams,
@@ -47,20 +47,6 @@ impl Output for Kept {
         if stream == Stream::Stdout && printed.stdout.len() < 1000 {
             printed.stdout.extend_from_slice(&data[..data.len().min(1000)]);
         }
-    }
-}
-
-struct Nothing;
-
-impl Input for Nothing {
-    async fn next(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-impl Control for Nothing {
-    async fn next(&mut self) -> Interrupt {
-        std::future::pending().await
     }
 }
 
@@ -113,10 +99,10 @@ impl Sandbox {
         let kept = Kept::default();
         let caller = Caller {
             output: kept.clone(),
-            input: Nothing,
+            input: NoInput,
             tools: NoTools,
         };
-        let finished = self.backend.execute(params, caller, Nothing).await.unwrap();
+        let finished = self.backend.execute(params, caller, NoControl).await.unwrap();
         let printed = std::mem::take(&mut *kept.0.lock().unwrap());
         (finished.outcome, printed)
     }

@@ -11,10 +11,10 @@ use std::{
 
 use herm::{
     backend::local::{LocalBackend, Mode},
-    caller::{Caller, Control, Input, NoTools, Output},
+    caller::{Caller, NoControl, NoInput, NoTools, Output},
 };
 use herm_protocol::{
-    Adapter as _, Interrupt,
+    Adapter as _,
     exec::{Command, Outcome, RunParams, Stream},
     initialize::InitializeParams,
     sandbox::OpenParams,
@@ -34,20 +34,6 @@ impl Output for Kept {
     }
 }
 
-struct Nothing;
-
-impl Input for Nothing {
-    async fn next(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-impl Control for Nothing {
-    async fn next(&mut self) -> Interrupt {
-        std::future::pending().await
-    }
-}
-
 async fn count(backend: &LocalBackend, sandbox: &str, number: u64) {
     let code = i32::try_from(number % 256).unwrap();
     let text = format!("echo number {number}; exit {code}");
@@ -55,10 +41,10 @@ async fn count(backend: &LocalBackend, sandbox: &str, number: u64) {
     let kept = Kept::default();
     let caller = Caller {
         output: kept.clone(),
-        input: Nothing,
+        input: NoInput,
         tools: NoTools,
     };
-    let finished = backend.execute(params, caller, Nothing).await.unwrap();
+    let finished = backend.execute(params, caller, NoControl).await.unwrap();
     assert_eq!(finished.outcome, Outcome::Exited { code });
     let printed = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
     assert_eq!(printed, format!("number {number}\n"));

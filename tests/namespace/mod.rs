@@ -11,11 +11,11 @@ use std::{
 };
 
 use herm::{
-    caller::{Caller, Control, Input, NoTools, Output},
+    caller::{Caller, NoControl, NoInput, NoTools, Output},
     resident::{Binary, Expected, MeetingDirectory, Resident, ReverseDial, Secret, Settings, place},
 };
 use herm_protocol::{
-    Finished, Interrupt,
+    Finished,
     exec::{Stdin, Stream},
 };
 use herm_resident::wire::{Command, Start};
@@ -209,12 +209,12 @@ pub(crate) async fn run(resident: &Resident, text: &str, deadline: Duration) -> 
     let kept = Kept::default();
     let caller = Caller {
         output: kept.clone(),
-        input: Nothing,
+        input: NoInput,
         tools: NoTools,
     };
     let begun = Instant::now();
     let finished = resident
-        .run("sandbox", start, Stdin::None, caller, &mut Nothing)
+        .run("sandbox", start, Stdin::None, caller, &mut NoControl)
         .await
         .unwrap();
     let stdout = String::from_utf8_lossy(&kept.0.lock().unwrap()).into_owned();
@@ -235,19 +235,5 @@ impl Output for Kept {
         if stream == Stream::Stdout {
             self.0.lock().unwrap().extend_from_slice(data);
         }
-    }
-}
-
-struct Nothing;
-
-impl Input for Nothing {
-    async fn next(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-impl Control for Nothing {
-    async fn next(&mut self) -> Interrupt {
-        std::future::pending().await
     }
 }

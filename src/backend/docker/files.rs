@@ -7,14 +7,14 @@ use std::{
 };
 
 use herm_protocol::{
-    ByteString, Error, ErrorKind, Interrupt,
+    ByteString, Error, ErrorKind,
     exec::{Outcome, Stdin, Stream},
 };
 use herm_resident::wire::{Command, Start};
 
 use super::sandbox::Inhabited;
 use crate::{
-    caller::{Caller, Control, Input, NoTools, Output},
+    caller::{Caller, NoControl, NoInput, NoTools, Output},
     files::inside::{self, Call, MAX_OUTPUT},
 };
 
@@ -38,26 +38,6 @@ impl Output for Printed {
         if stream == Stream::Stdout {
             printed.extend_from_slice(&data[..data.len().min(room)]);
         }
-    }
-}
-
-/// No more input than a command was started with.
-#[derive(Clone, Copy, Debug)]
-struct NoInput;
-
-impl Input for NoInput {
-    async fn next(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-/// Nothing is wanted of a running command.
-#[derive(Clone, Copy, Debug)]
-struct NoControl;
-
-impl Control for NoControl {
-    async fn next(&mut self) -> Interrupt {
-        std::future::pending().await
     }
 }
 

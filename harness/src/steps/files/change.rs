@@ -109,9 +109,7 @@ async fn move_absent(scene: &mut Scene, place: &str) -> StepResult {
         "to where a file is" => "other/kept",
         "to where an empty directory is" => "empty",
         "to where a link is" => "link",
-        "below a directory that is not there" | "to below a directory that is not there" => {
-            "missing/deeper/new"
-        }
+        "to below a directory that is not there" => "missing/deeper/new",
         other => return Err(unknown(other, "a place to move a file to")),
     };
     look_at_all(scene).await?;
