@@ -46,6 +46,7 @@ impl Adapter for JudgesMounts {
             exec_mode: "native".into(),
             cwd: None,
             notices: vec!["it runs nothing".into()],
+            policy: None,
         })
     }
 

@@ -4,5 +4,6 @@ pub mod backend;
 pub mod caller;
 pub mod config;
 pub mod files;
+pub mod lifecycle;
 pub mod policy;
 pub mod resident;

@@ -102,3 +102,9 @@ Feature: OPEN: a sandbox is ready when it is there
     When a sandbox is opened with the root directory
     And a command of the session tells where it is
     Then it is the root directory
+
+  @id:OPEN-016 @must @since:0.1 @profile:core @mutant:tells-bounds-that-do-not-hold @mutant:tells-privileges-that-do-not-hold
+  Scenario: What a sandbox is told to be allowed is what its commands find
+    A limit was accepted and told, and was not enforced (https://github.com/google/gvisor/issues/13777); whoever is told a policy relies on it.
+    Given an open sandbox
+    Then it is allowed what was told when it was opened

@@ -1,7 +1,9 @@
 //! What the engine's host can enforce.
 
+use serde::{Deserialize, Serialize};
+
 /// The version of control groups.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CgroupVersion {
     /// A tree for each controller.
     V1,
@@ -14,7 +16,7 @@ pub enum CgroupVersion {
 
 /// What the engine's host can enforce, as the engine tells of it (`docker info`). What it does not tell is false: a bound
 /// that is not known to hold does not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one answer of the engine")]
 pub struct HostFacts {
     /// The number of processes can be bounded (`PidsLimit`).

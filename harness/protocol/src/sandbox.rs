@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::ByteString;
+use crate::{ByteString, policy::AccessLevel};
 
 /// Parameters of `sandbox.open`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,6 +150,35 @@ pub struct Opened {
     /// What the caller should know: what was lost, healed or weakened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
+    /// What it may do, where the backend knows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<EffectivePolicy>,
+}
+
+/// What a sandbox may do, as it was really made. What is not told is not known; what is told holds for every command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EffectivePolicy {
+    /// The network: `none` where nothing but its own loopback is reached, else what it is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// Who commands run as that ask for nobody else, by name or number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The capabilities of Linux that no command has more than, without `CAP_`, sorted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Vec<String>>,
+    /// Whether no program gives more privileges than its caller has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_new_privileges: Option<bool>,
+    /// Whether the file system can only be read but where something is mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_root: Option<bool>,
+    /// What commands may use up together; a bound that is not told is none.
+    #[serde(default)]
+    pub limits: ResourceLimits,
+    /// How far commands reach out of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_access: Option<AccessLevel>,
 }
 
 /// How an opened sandbox came to be.

@@ -51,6 +51,7 @@ impl Adapter for Echo {
             exec_mode,
             cwd: None,
             notices: vec![],
+            policy: None,
         })
     }
 

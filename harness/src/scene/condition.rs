@@ -12,7 +12,7 @@ use herm_protocol::{
     exec::{Command, RunParams},
     initialize::Preflight,
     method,
-    sandbox::{Empty, OpenParams, Opened, SandboxInfo, Variable},
+    sandbox::{Empty, OpenParams, Opened, SandboxInfo, SandboxSpec, Variable},
 };
 
 use super::{Failure, Scene, Worker};
@@ -157,6 +157,38 @@ impl Scene {
             self.notes.without.push(without);
         }
         Ok(())
+    }
+
+    /// Opens the scenario's key by adapters of their own, without each thing in turn that the subject needs and that can be
+    /// taken away: what came of it, by the names of what was missing.
+    pub(crate) async fn open_key_without(&mut self) -> Result<Vec<(String, Result<Opened, Error>)>, Failure> {
+        let offered = self.conditions().await?;
+        let missing: Vec<_> = offered
+            .into_iter()
+            .filter(|condition| condition.name.ends_with(MISSING))
+            .collect();
+        if missing.is_empty() {
+            return Err(not_offered("*.missing"));
+        }
+        let params = OpenParams {
+            key: Some(self.key()),
+            spec: SandboxSpec::default(),
+        };
+        let patience = self.patience();
+        let mut all = Vec::new();
+        for condition in missing {
+            let variables = self.apply(&condition.name, None).await?;
+            let worker = self.workshop()?.employ_with(&variables).await?;
+            let opened = worker.client.call::<method::Open>(&params, patience).await;
+            self.workshop()?.give_back(worker, true).await;
+            self.clear_conditions().await?;
+            match opened {
+                Ok(opened) => all.push((condition.name, Ok(opened))),
+                Err(CallError::Refused(error)) => all.push((condition.name, Err(error))),
+                Err(CallError::Fault(fault)) => return Err(self.broken(fault)),
+            }
+        }
+        Ok(all)
     }
 
     async fn use_without(&mut self, condition: ConditionInfo, again: bool) -> Result<Without, Failure> {

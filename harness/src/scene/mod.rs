@@ -129,6 +129,8 @@ pub(crate) struct Notes {
     pub(crate) expected: Vec<Expected>,
     /// Whether each of them has left its mark.
     pub(crate) marks: Vec<bool>,
+    /// Whether the scenario's key had a sandbox before callers came at once.
+    pub(crate) found: bool,
     /// The network that the scenario's key was opened with.
     pub(crate) network: Option<Network>,
     /// The directory of this machine that the sandbox was given, or should have been.

@@ -12,7 +12,7 @@ use super::{
     files::{change, file, relative, tree},
     general,
     isolation::{self, host, r#priv, secret, tenant},
-    lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, stale},
+    lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, reuse, stale},
 };
 use crate::{
     scene::{Failure, Scene},
@@ -273,6 +273,7 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "a new sandbox, with nothing of the one before" => attach::new_and_empty(scene).await,
         "as the last caller has asked" => attach::as_asked(scene).await,
         "gone, and whoever uses it is told so" => attach::gone(scene).await,
+        "what was asked for, and no loss is left untold" => reuse::as_asked_and_told(scene).await,
         "described as running, under its own id, with the directory that commands start in" => {
             open::described_truly(scene).await
         }

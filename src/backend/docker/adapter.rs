@@ -266,14 +266,16 @@ impl Adapter for DockerBackend {
         let ids = {
             let mut sandboxes = self.sandboxes();
             sandboxes.shut_down = true;
-            // What is kept under a key goes on without us.
-            sandboxes.open.retain(|_, sandbox| sandbox.key.is_none());
+            // What is kept under a key goes on without us, unless it is tied to us.
+            sandboxes
+                .open
+                .retain(|_, sandbox| sandbox.key.is_none() || sandbox.is_tied());
             sandboxes.open.keys().cloned().collect::<Vec<_>>()
         };
         let mut ends = JoinSet::new();
         for id in ids {
             let backend = self.clone();
-            ends.spawn(async move { backend.destroy(&id).await });
+            ends.spawn(async move { backend.end(&id).await });
         }
         for end in ends.join_all().await {
             if let Err(error) = end {

@@ -37,8 +37,6 @@ pub(super) struct Making<'a> {
     pub(super) meeting: &'a Path,
     pub(super) secret: &'a Known,
     pub(super) labels: HashMap<String, String>,
-    /// Whether it outlives its caller.
-    pub(super) kept: bool,
 }
 
 /// The names of the volumes of a sandbox.
@@ -73,7 +71,9 @@ pub(super) fn of(making: &Making<'_>, mode: Mode) -> Result<ContainerCreateBody,
     }
     let mut labels: HashMap<String, String> = plan.labels.clone().into_iter().collect();
     labels.extend(making.labels.clone());
-    labels.insert(names::FINGERPRINT.to_owned(), making.prepared.fingerprint.clone());
+    let fingerprint = making.prepared.fingerprint.clone();
+    labels.insert(names::FINGERPRINT.to_owned(), fingerprint.whole);
+    labels.insert(names::PARTS.to_owned(), fingerprint.parts);
     Ok(ContainerCreateBody {
         image: Some(making.prepared.image.id.clone()),
         entrypoint: Some(entrypoint),
@@ -100,8 +100,12 @@ fn first_process(making: &Making<'_>, mode: Mode) -> (Vec<String>, Vec<String>) 
     match (mode, &making.prepared.binary) {
         (Mode::Resident, Some(binary)) => {
             let mut arguments = words(&["init", "--dial", meet::MOUNTED]);
-            if !making.kept {
+            let life = making.prepared.life;
+            if life.with_its_caller {
                 arguments.extend([String::from("--leash"), leash]);
+            }
+            if let Some(idle) = life.idle {
+                arguments.extend([String::from("--idle"), idle.as_secs().max(1).to_string()]);
             }
             (vec![carrier::program(binary)], arguments)
         }
@@ -178,7 +182,7 @@ fn host_config(making: &Making<'_>, mode: Mode) -> Result<HostConfig, Error> {
         sysctls: (!plan.sysctls.is_empty()).then(|| plan.sysctls.clone().into_iter().collect()),
         device_requests: (!plan.gpus.is_empty()).then(|| graphics(plan)),
         runtime: plan.runtime.clone(),
-        auto_remove: Some(!making.kept),
+        auto_remove: Some(making.prepared.life.once),
         ipc_mode: Some("private".into()),
         cgroupns_mode: hardening
             .private_cgroups

@@ -1,15 +1,18 @@
 //! The engine: a connection, and what its refusals mean. Every call has a deadline.
 
-use std::{future::Future, io, time::Duration};
+use std::{future::Future, io, path::Path, time::Duration};
 
-use bollard::{API_DEFAULT_VERSION, Docker, errors::Error as Fault, models::SystemInfo};
+use bollard::{API_DEFAULT_VERSION, ClientVersion, Docker, errors::Error as Fault, models::SystemInfo};
 use herm_protocol::{Error, ErrorKind};
 use tokio::{
     net::UnixStream,
     time::{Instant, sleep, timeout},
 };
 
-use super::address::{Address, Kind, Surroundings};
+use super::{
+    address::{Address, Kind, Surroundings},
+    remembered::{self, Version},
+};
 use crate::backend::local::adapter::blocking;
 
 /// How long an engine may take to say anything.
@@ -38,38 +41,57 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Finds the engine, and hears it answer.
+    /// Finds the engine, and hears it answer. In the directory `base` is kept how it is spoken to: an engine that is asked
+    /// for that runs other programs first.
     ///
     /// # Errors
     /// None is there, its socket is forbidden, or it does not answer.
-    pub(super) async fn connect() -> Result<Self, Error> {
+    pub(super) async fn connect(base: Option<&Path>) -> Result<Self, Error> {
         let address = blocking("the engine's address", || {
             Surroundings::of_this_process().address()
         })
         .await?;
-        Self::connect_to(address).await
+        let Some(base) = base else {
+            return Self::connect_to(address).await;
+        };
+        let shown = address.shown();
+        if let Some(version) = remembered::version(base, &shown).await
+            && let Some(engine) = Self::connect_as_before(&address, version).await?
+        {
+            return Ok(engine);
+        }
+        let engine = Self::connect_to(address).await?;
+        let spoken = engine.docker.client_version();
+        let version = Version {
+            major: spoken.major_version,
+            minor: spoken.minor_version,
+        };
+        remembered::keep_version(base, &shown, version).await;
+        Ok(engine)
+    }
+
+    /// The engine, in the version in which it was spoken to before; `None` where it does not take that any more.
+    async fn connect_as_before(address: &Address, version: Version) -> Result<Option<Self>, Error> {
+        let version = ClientVersion {
+            major_version: version.major,
+            minor_version: version.minor,
+        };
+        let Ok(docker) = client(address, &version) else {
+            return Ok(None);
+        };
+        match timeout(GREETING, Box::pin(docker.ping())).await {
+            Ok(Ok(_)) => Ok(Some(Self {
+                docker,
+                address: address.clone(),
+            })),
+            Ok(Err(_)) => Ok(None),
+            Err(_) => Err(silent(address, &format!("no answer within {GREETING:?}"))),
+        }
     }
 
     pub(super) async fn connect_to(address: Address) -> Result<Self, Error> {
         let unusable = |fault: &Fault| silent(&address, &fault.to_string());
-        let docker = match &address.kind {
-            Kind::Socket(path) => {
-                Docker::connect_with_unix(&path.to_string_lossy(), LIBRARY, API_DEFAULT_VERSION)
-            }
-            Kind::Http(host) => Docker::connect_with_http(host, LIBRARY, API_DEFAULT_VERSION),
-            Kind::Tls(host, certificates) => {
-                let file = |name| certificates.join(name);
-                Docker::connect_with_ssl(
-                    host,
-                    &file("key.pem"),
-                    &file("cert.pem"),
-                    &file("ca.pem"),
-                    LIBRARY,
-                    API_DEFAULT_VERSION,
-                )
-            }
-        };
-        let docker = match docker {
+        let docker = match client(&address, API_DEFAULT_VERSION) {
             Ok(docker) => docker,
             Err(fault) => return Err(unreachable(&address).await.unwrap_or_else(|| unusable(&fault))),
         };
@@ -187,6 +209,19 @@ impl Engine {
             format!("the engine at {shown} refused to {doing}: {message} (status {status_code})"),
         )
         .with_fix("do what the engine asks for, or see its log")
+    }
+}
+
+/// A client of an engine that is spoken to in that version. Nothing is sent yet.
+fn client(address: &Address, version: &ClientVersion) -> Result<Docker, Fault> {
+    match &address.kind {
+        Kind::Socket(path) => Docker::connect_with_unix(&path.to_string_lossy(), LIBRARY, version),
+        Kind::Http(host) => Docker::connect_with_http(host, LIBRARY, version),
+        Kind::Tls(host, certificates) => {
+            let file = |name| certificates.join(name);
+            let (key, certificate, authority) = (file("key.pem"), file("cert.pem"), file("ca.pem"));
+            Docker::connect_with_ssl(host, &key, &certificate, &authority, LIBRARY, version)
+        }
     }
 }
 

@@ -1,8 +1,26 @@
 //! What the engine's host can enforce, from what the engine says of it.
 
 use bollard::models::{SystemInfo, SystemInfoCgroupVersionEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::policy::{CgroupVersion, HostFacts};
+
+/// What an engine has said of itself and of its host, as far as it matters for a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Said {
+    pub(super) host: HostFacts,
+    /// Whether it makes a directory of its host that is to be mounted and is not there.
+    pub(super) makes_directories: bool,
+}
+
+impl From<&SystemInfo> for Said {
+    fn from(info: &SystemInfo) -> Self {
+        Self {
+            host: of(info),
+            makes_directories: makes_directories(info),
+        }
+    }
+}
 
 /// What is told in the engine's own words, in the policy's. What it does not tell is taken for what it cannot do.
 pub(super) fn of(info: &SystemInfo) -> HostFacts {
@@ -43,7 +61,7 @@ pub(super) fn of(info: &SystemInfo) -> HostFacts {
 
 /// Whether the engine makes a directory of its host that is to be mounted and is not there, whatever it is asked for. Podman
 /// does; by this it is known, as it does not tell its name here.
-pub(super) fn makes_directories(info: &SystemInfo) -> bool {
+fn makes_directories(info: &SystemInfo) -> bool {
     info.product_license.as_deref() == Some("Apache-2.0")
         && info.init_binary.as_deref().unwrap_or_default().is_empty()
 }

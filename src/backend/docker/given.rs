@@ -30,7 +30,8 @@ pub(super) fn check(
         .with_fix("leave that out (terminal.docker_extra_args, terminal.docker_volumes), or use an engine that can do it"))
 }
 
-fn unheard(asked: &ContainerCreateBody, given: &ContainerInspectResponse) -> Vec<String> {
+/// What a container has otherwise than it was asked for, by name.
+pub(super) fn unheard(asked: &ContainerCreateBody, given: &ContainerInspectResponse) -> Vec<String> {
     let nothing = HostConfig::default();
     let wished = asked.host_config.as_ref().unwrap_or(&nothing);
     let host = given.host_config.as_ref().unwrap_or(&nothing);

@@ -42,6 +42,37 @@ pub(super) struct Programs {
     pub(super) cat: Option<&'static str>,
 }
 
+impl Programs {
+    /// What is made of the paths of bash, of another shell, and of what only waits. Without one of the shells the last is
+    /// looked at.
+    const fn of(bash: Option<&'static str>, sh: Option<&'static str>, cat: Option<&'static str>) -> Self {
+        let shell = match (bash, sh) {
+            (Some(path), Some(posix)) => Some(Shell { name: "bash", path, posix }),
+            (Some(path), None) => Some(Shell { name: "bash", path, posix: path }),
+            (None, Some(path)) => Some(Shell { name: "sh", path, posix: path }),
+            (None, None) => None,
+        };
+        let cat = if shell.is_some() { None } else { cat };
+        Self { shell, cat }
+    }
+
+    /// The paths that it was made of, as [`Self::of_paths`] takes them.
+    pub(super) fn paths(self) -> [Option<&'static str>; 3] {
+        let bash = self.shell.filter(|shell| shell.name == "bash").map(|shell| shell.path);
+        let sh = self.shell.map(|shell| shell.posix).filter(|posix| Some(*posix) != bash);
+        [bash, sh, self.cat]
+    }
+
+    /// The same from paths that somebody has written down; `None` where one is none of those that are looked for.
+    pub(super) fn of_paths([bash, sh, cat]: [Option<&str>; 3]) -> Option<Self> {
+        let known = |written: Option<&str>, places: &[&'static str]| match written {
+            None => Some(None),
+            Some(path) => places.iter().find(|place| **place == path).map(|place| Some(*place)),
+        };
+        Some(Self::of(known(bash, &BASH)?, known(sh, &SH)?, known(cat, &CAT)?))
+    }
+}
+
 /// What matters of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Image {
@@ -164,24 +195,11 @@ impl Engine {
     async fn programs_in(&self, container: &str) -> Result<Programs, Error> {
         let bash = self.first_of(container, &BASH).await?;
         let sh = self.first_of(container, &SH).await?;
-        let shell = match (bash, sh) {
-            (Some(path), sh) => Some(Shell {
-                name: "bash",
-                path,
-                posix: sh.unwrap_or(path),
-            }),
-            (None, Some(path)) => Some(Shell {
-                name: "sh",
-                path,
-                posix: path,
-            }),
-            (None, None) => None,
-        };
-        let cat = match shell {
+        let cat = match bash.or(sh) {
             Some(_) => None,
             None => self.first_of(container, &CAT).await?,
         };
-        Ok(Programs { shell, cat })
+        Ok(Programs::of(bash, sh, cat))
     }
 
     async fn first_of(&self, container: &str, paths: &[&'static str]) -> Result<Option<&'static str>, Error> {

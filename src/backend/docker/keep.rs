@@ -153,6 +153,26 @@ impl DockerBackend {
         Ok(Closed { existed })
     }
 
+    /// Ends a sandbox with this process. What a key has in volumes stays for the next one.
+    pub(super) async fn end(&self, id: &str) -> Result<(), Error> {
+        let open = self.sandboxes().open.get(id).cloned();
+        let Some((sandbox, key)) = open.and_then(|sandbox| Some((sandbox.clone(), sandbox.key.clone()?))) else {
+            return self.destroy(id).await.map(drop);
+        };
+        if sandbox.volumes.is_empty() {
+            self.remove_kept(&key).await?;
+            return Ok(());
+        }
+        let owner = self.owner().await?;
+        let _lock = lock::lock(&owner.base, &key).await?;
+        let engine = self.engine().await?;
+        if engine.is_ours(id, &owner).await? {
+            engine.remove(id).await?;
+        }
+        self.sandboxes().open.remove(id);
+        Ok(())
+    }
+
     /// Removes the sandbox of a key, with its files and with everything that runs in it; says whether there was one.
     ///
     /// # Errors

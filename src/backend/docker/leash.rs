@@ -1,16 +1,25 @@
-//! What ends a sandbox without a key when its caller goes, however that ends: a pipe that this process holds open for
+//! What ends a sandbox when its caller goes, however that ends: a pipe that this process holds open for
 //! writing, and whose other end the resident has.
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, mknodat, open};
 
 /// The name of the pipe among the sockets of a meeting directory.
 pub(super) const NAME: &str = "leash";
 
-/// Makes the pipe in a directory, and holds it for as long as the file is open. This blocks, shortly.
+/// Makes the pipe in a directory, and holds it for as long as the file is open. One that is there from an earlier sandbox
+/// goes. This blocks, shortly.
 pub(super) fn make(directory: &Path) -> io::Result<File> {
     let path = directory.join(NAME);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
     // Opened for both, which does not wait for anybody.
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -36,5 +45,6 @@ mod tests {
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         drop(held);
         assert_eq!(end.read(&mut [0; 1]).unwrap(), 0);
+        let _held = make(folder.path()).unwrap();
     }
 }

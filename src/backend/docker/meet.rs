@@ -28,20 +28,19 @@ fn settings() -> Settings {
 }
 
 impl Engine {
-    /// The resident of a container that runs, and which start of it that is.
+    /// The resident of a container that runs, as it was just looked at, and which start of the resident it is.
     ///
     /// # Errors
     /// The container has ended, or its resident does not dial.
     pub(super) async fn meet(
         &self,
         name: &str,
+        container: &ContainerInspectResponse,
         meeting: &MeetingDirectory,
         secret: Secret,
     ) -> Result<(Resident, [u8; 16]), Error> {
-        let container = self.container(name).await?;
-        let container = container.ok_or_else(|| Error::sandbox_not_found(name))?;
-        let Some(expected) = expected(&container).await else {
-            return Err(self.ended(name, &container).await);
+        let Some(expected) = expected(container).await else {
+            return Err(self.ended(name, container).await);
         };
         let resident = Resident::new(ReverseDial::new(meeting.clone(), expected, secret), settings());
         match resident.reach().await {

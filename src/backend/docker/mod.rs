@@ -13,9 +13,12 @@ mod body;
 mod carrier;
 mod credentials;
 mod declaration;
+mod effective;
 mod engine;
 mod facts;
 mod files;
+mod find;
+mod fingerprint;
 mod given;
 mod image;
 mod keep;
@@ -29,6 +32,7 @@ mod outside;
 mod prepare;
 mod reach;
 mod record;
+mod remembered;
 mod run;
 mod sandbox;
 mod secret;
@@ -153,7 +157,8 @@ impl DockerBackend {
         if let Some(engine) = &*known {
             return Ok(engine.clone());
         }
-        let engine = Box::pin(Engine::connect()).await?;
+        let base = self.owner().await?.base;
+        let engine = Box::pin(Engine::connect(Some(&base))).await?;
         *known = Some(engine.clone());
         Ok(engine)
     }

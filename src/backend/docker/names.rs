@@ -23,6 +23,9 @@ pub(super) const STATE: &str = "herm.state";
 /// The label that tells what a container was made of.
 pub(super) const FINGERPRINT: &str = "herm.fingerprint";
 
+/// The label that tells the same by parts, so that what has changed can be told.
+pub(super) const PARTS: &str = "herm.parts";
+
 /// The label that says that a container is kept under a key; those without end with their caller.
 pub(super) const KEPT: &str = "herm.kept";
 

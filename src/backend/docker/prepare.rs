@@ -2,27 +2,25 @@
 
 use std::sync::PoisonError;
 
-use herm_protocol::{Error, ErrorKind, Progress, hexadecimal, sandbox::SandboxSpec};
-use herm_resident::wire::sha256;
+use herm_protocol::{ByteString, Error, ErrorKind, Progress, sandbox::SandboxSpec};
 
 use super::{
     DockerBackend, body,
     engine::Engine,
-    facts,
+    facts::Said,
     files::{self, is_directory},
+    fingerprint::Fingerprint,
     image::{Image, Programs},
-    outside,
+    outside, remembered,
     sandbox::{Inhabited, Sandbox, Shell},
 };
 use crate::{
     backend::local::{Mode, adapter::blocking},
     files::inside,
+    lifecycle::Life,
     policy::{self, NetworkMode, Plan},
     resident::Binary,
 };
-
-/// Bytes of a digest in a fingerprint.
-const FINGERPRINT: usize = 16;
 
 /// Where the kernel tells which ways out there are.
 const ROUTES: &str = "/proc/self/net/route";
@@ -42,13 +40,18 @@ pub(super) struct Prepared {
     /// Volumes of the sandbox's own, by the names that they get.
     pub(super) volumes: Vec<String>,
     /// What a container that is there has to have been made of to be used again.
-    pub(super) fingerprint: String,
+    pub(super) fingerprint: Fingerprint,
+    /// How long it lives.
+    pub(super) life: Life,
+    /// What the engine has said, on which this rests.
+    pub(super) said: Said,
     /// What does not hold that one might count on.
     pub(super) notices: Vec<String>,
 }
 
 impl DockerBackend {
-    /// Settles what the sandbox is made of.
+    /// Settles what the sandbox is made of. The engine is asked what it can do, unless that is known from the time when the
+    /// container was made.
     ///
     /// # Errors
     /// An image that cannot be had, something that the engine's host cannot enforce, or that contradicts itself.
@@ -57,20 +60,23 @@ impl DockerBackend {
         engine: &Engine,
         spec: &SandboxSpec,
         name: Option<&str>,
+        said: Option<Said>,
         progress: Option<&Progress>,
     ) -> Result<Prepared, Error> {
         if !engine.is_near() {
             return Err(far(engine));
         }
-        let info = engine.info().await?;
-        let facts = facts::of(&info);
+        let said = match said {
+            Some(said) => said,
+            None => Said::from(&engine.info().await?),
+        };
         let mut config = self.0.config.clone();
         if name.is_none() {
             // Nobody finds its files again.
             config.persistent.value = false;
         }
-        let (plan, weakenings) = policy::plan(&config, spec, &facts)?;
-        outside::check_there(&plan.mounts, facts::makes_directories(&info)).await?;
+        let (plan, weakenings) = policy::plan(&config, spec, &said.host)?;
+        outside::check_there(&plan.mounts, said.makes_directories).await?;
         let image = engine.image_or_pull(&plan.image, progress).await?;
         let programs = self.programs_of(engine, &image).await?;
         if self.0.mode == Mode::Native && programs == Programs::default() {
@@ -83,7 +89,15 @@ impl DockerBackend {
             }
             Mode::Native => None,
         };
-        let fingerprint = fingerprint(&plan, &image, self.0.mode)?;
+        let life = match name {
+            Some(_) => Life::of_key(
+                config.persist_across_processes,
+                config.persistent.value,
+                config.lifetime,
+            ),
+            None => Life::OF_ONE_CALLER,
+        };
+        let fingerprint = Fingerprint::of(&plan, &image, self.0.mode, life)?;
         let volumes = name.map_or_else(Vec::new, |name| body::names_of(&plan.kept, name));
         Ok(Prepared {
             image,
@@ -91,6 +105,8 @@ impl DockerBackend {
             programs,
             volumes,
             fingerprint,
+            life,
+            said,
             notices: weakenings.into_iter().map(|weakening| weakening.notice).collect(),
             plan,
         })
@@ -105,7 +121,16 @@ impl DockerBackend {
         if let Some(known) = known {
             return Ok(known);
         }
-        let found = engine.programs_of(image).await?;
+        // An image never changes under its id, so that another process may have looked.
+        let base = self.owner().await?.base;
+        let found = match remembered::programs(&base, &image.id).await {
+            Some(found) => found,
+            None => {
+                let found = engine.programs_of(image).await?;
+                remembered::keep_programs(&base, &image.id, found).await;
+                found
+            }
+        };
         let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
         programs.insert(image.id.clone(), found);
         Ok(found)
@@ -144,7 +169,7 @@ impl DockerBackend {
             blocking("the resident", move || Binary::find_for(&image.architecture)).await?;
         }
         let spec = SandboxSpec::default();
-        policy::plan(&self.0.config, &spec, &facts::of(&engine.info().await?))?;
+        policy::plan(&self.0.config, &spec, &Said::from(&engine.info().await?).host)?;
         Ok(())
     }
 
@@ -175,14 +200,20 @@ impl DockerBackend {
         let (NetworkMode::None, Some(inhabited)) = (&plan.network.mode, inhabited) else {
             return Ok(());
         };
-        for path in [ROUTES, ROUTES_6] {
+        let read = async |path: &str| {
             let reading = inside::read(&inhabited.program, &path.into(), 0, None)?;
-            let routes = match files::carry_out(name, inhabited, reading).await {
-                Ok(content) => content.data,
+            let content = files::carry_out(name, inhabited, reading).await?;
+            Ok::<_, Error>(content.data)
+        };
+        let newer = async {
+            match read(ROUTES_6).await {
                 // A kernel without the newer protocol has no ways out of it.
-                Err(error) if error.kind() == ErrorKind::NotFound && path == ROUTES_6 => continue,
-                Err(error) => return Err(error),
-            };
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(ByteString::default()),
+                other => other,
+            }
+        };
+        let (older, newer) = tokio::try_join!(read(ROUTES), newer)?;
+        for routes in [older, newer] {
             if let Some(way) = way_out(&String::from_utf8_lossy(routes.as_bytes())) {
                 let message =
                     format!("the container {name} was made without a network, and has a way out by {way}");
@@ -230,14 +261,6 @@ fn way_out(routes: &str) -> Option<&str> {
             };
             (interface != "lo").then_some(interface)
         })
-}
-
-/// What a container is known by to be what is asked for.
-fn fingerprint(plan: &Plan, image: &Image, mode: Mode) -> Result<String, Error> {
-    let mut whole = plan.digest_input()?;
-    whole.extend_from_slice(image.id.as_bytes());
-    whole.extend_from_slice(mode.name().as_bytes());
-    Ok(hexadecimal(&sha256(&whole)[..FINGERPRINT]))
 }
 
 #[cfg(test)]

@@ -67,8 +67,8 @@ impl Engine {
         own: Vec<FileIdentity>,
     ) -> Result<Effective, Error> {
         let (mut mounts, mut host) = (Vec::new(), self.known_host(own));
-        for point in container.mounts.iter().flatten() {
-            let mount = self.effective(point).await?;
+        let looking = container.mounts.iter().flatten().map(|point| self.effective(point));
+        for mount in futures::future::try_join_all(looking).await? {
             match &mount.kind {
                 MountKind::Bind { source, .. } => follow(&mut host, source.clone()).await,
                 MountKind::Volume { driver, options, .. } => {

@@ -69,11 +69,11 @@ pub(super) struct Shell {
 
 /// What ties a sandbox without a key to this process.
 #[derive(Debug, Default)]
-#[expect(dead_code, reason = "both are held, and not looked at")]
 pub(super) struct Ties {
     /// The pipe whose end is that of the resident.
     pub(super) leash: Option<File>,
     /// Until the directory is removed, the guard answers for it.
+    #[expect(dead_code, reason = "it is held, and not looked at")]
     pub(super) held: Option<Held>,
 }
 
@@ -127,6 +127,12 @@ impl Sandbox {
     /// What the shell that runs text is called.
     pub(super) fn shell_name(&self) -> &'static str {
         self.shell.map_or("sh", |shell| shell.name)
+    }
+
+    /// Whether it ends with this process.
+    pub(super) fn is_tied(&self) -> bool {
+        let ties = self.ties.lock().unwrap_or_else(PoisonError::into_inner);
+        ties.leash.is_some()
     }
 
     /// Whether it is being destroyed.
@@ -194,6 +200,15 @@ impl Engine {
             own.trim_start_matches('/') == name || found.id.as_deref() == Some(name)
         };
         Ok(found.filter(is_it))
+    }
+
+    /// The same, where it has to be there.
+    ///
+    /// # Errors
+    /// It is not there, or the engine does not answer.
+    pub(super) async fn container_there(&self, name: &str) -> Result<ContainerInspectResponse, Error> {
+        let found = self.container(name).await?;
+        found.ok_or_else(|| Error::sandbox_not_found(name))
     }
 
     /// Removes a container with everything that runs in it, and its volumes without a name; says whether there was one.

@@ -9,7 +9,7 @@ use std::{
 
 use herm_protocol::{Error, sandbox::SandboxSpec};
 
-use super::{DockerBackend, facts};
+use super::{DockerBackend, facts::Said};
 use crate::{
     backend::local::{adapter::blocking, kept},
     policy,
@@ -28,8 +28,8 @@ impl DockerBackend {
     /// The engine does not answer, or a limit that is asked for cannot be had.
     pub async fn weakenings(&self) -> Result<Vec<String>, Error> {
         let engine = self.engine().await?;
-        let facts = facts::of(&engine.info().await?);
-        let (_, weakenings) = policy::plan(&self.0.config, &SandboxSpec::default(), &facts)?;
+        let said = Said::from(&engine.info().await?);
+        let (_, weakenings) = policy::plan(&self.0.config, &SandboxSpec::default(), &said.host)?;
         Ok(weakenings.into_iter().map(|weakening| weakening.notice).collect())
     }
 

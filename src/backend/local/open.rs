@@ -96,6 +96,7 @@ pub(super) fn opened(sandbox: &Sandbox, mode: Mode) -> Opened {
             .flatten()
             .chain(["commands run as this user on this machine: nothing isolates them".into()])
             .collect(),
+        policy: None,
     }
 }
 

@@ -244,14 +244,42 @@ impl Plan {
     /// # Errors
     /// It cannot be written down, which is a fault of this program.
     pub fn digest_input(&self) -> Result<Vec<u8>, Error> {
-        let values: BTreeMap<&str, &str> = self
-            .variables
-            .of_container
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.expose().as_str()))
-            .collect();
-        let drivers: Vec<_> = self.mounts.iter().map(Mount::exposed_driver_options).collect();
-        serde_json::to_vec(&(self, values, drivers))
-            .map_err(|error| Error::internal("write the plan of a container down", error))
+        written(&(self, self.values(), self.drivers()))
     }
+
+    /// The same by parts, each with its name for people: what makes two plans differ is told by them.
+    ///
+    /// # Errors
+    /// As [`Self::digest_input`].
+    pub fn parts_for_digest(&self) -> Result<[(&'static str, Vec<u8>); 6], Error> {
+        let mounts = (&self.mounts, self.drivers(), &self.kept, &self.tmpfs, &self.gpus);
+        let others = (
+            (&self.platform, &self.runtime, &self.workdir),
+            (&self.hostname, &self.domainname, &self.hardening),
+            (&self.sysctls, self.no_healthcheck, &self.labels),
+        );
+        Ok([
+            ("mounts", written(&mounts)?),
+            ("network", written(&self.network)?),
+            ("limits", written(&self.limits)?),
+            ("user", written(&(&self.user, &self.groups))?),
+            ("variables", written(&self.values())?),
+            ("settings", written(&others)?),
+        ])
+    }
+
+    fn values(&self) -> BTreeMap<&str, &str> {
+        let variables = self.variables.of_container.iter();
+        variables
+            .map(|(name, value)| (name.as_str(), value.expose().as_str()))
+            .collect()
+    }
+
+    fn drivers(&self) -> Vec<impl Serialize> {
+        self.mounts.iter().map(Mount::exposed_driver_options).collect()
+    }
+}
+
+fn written(part: &impl Serialize) -> Result<Vec<u8>, Error> {
+    serde_json::to_vec(part).map_err(|error| Error::internal("write the plan of a container down", error))
 }

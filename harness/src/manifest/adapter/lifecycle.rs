@@ -51,6 +51,7 @@ impl ManifestAdapter {
             exec_mode: "manifest".into(),
             cwd,
             notices: Vec::new(),
+            policy: None,
         })
     }
 

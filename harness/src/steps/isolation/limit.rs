@@ -225,7 +225,7 @@ pub(super) fn told_no_room_on_disk(scene: &Scene) -> StepResult {
 
 /// Where a program can find what it was given: the files of both versions of control groups, the size of all memory, and the
 /// limit on processes of a user. A line each, behind its name.
-const LIMITS: &str = "one() { if [ -r \"$2\" ]; then read -r a b <\"$2\"; echo \"$1 $a $b\"; fi; }; g=/sys/fs/cgroup
+pub(super) const LIMITS: &str = "one() { if [ -r \"$2\" ]; then read -r a b <\"$2\"; echo \"$1 $a $b\"; fi; }; g=/sys/fs/cgroup
 one memory $g/memory.max; one memory $g/memory/memory.limit_in_bytes
 one pids $g/pids.max; one pids $g/pids/pids.max; echo \"pids $(ulimit -u 2>/dev/null)\"
 one cpu $g/cpu.max; echo \"cpu $(cat $g/cpu/cpu.cfs_quota_us 2>/dev/null) $(cat $g/cpu/cpu.cfs_period_us 2>/dev/null)\"
@@ -240,7 +240,7 @@ pub(super) fn told(what: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) fn told_as_asked(scene: &Scene) -> StepResult {
+pub(crate) fn told_as_asked(scene: &Scene) -> StepResult {
     let printed = way::printed(scene)?;
     let told = String::from_utf8_lossy(&printed);
     if is_told(&limits(scene), &told) {

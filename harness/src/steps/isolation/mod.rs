@@ -2,6 +2,7 @@
 
 mod address;
 mod airgap;
+mod allowed;
 mod asked;
 pub(super) mod host;
 mod image;
@@ -26,7 +27,7 @@ pub(super) use image::{
     condition as image_condition, open_unknown as open_unknown_image, open_without_shell,
     tell_running_by_program,
 };
-pub(super) use limit::{fill, run_without_room};
+pub(super) use limit::{fill, run_without_room, told_as_asked};
 
 pub(super) fn register(steps: &mut StepList) {
     asked::register(steps);
@@ -113,6 +114,7 @@ pub(super) async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "told nothing of what lies beside it" => mount::nothing_beside(scene),
         "told truly whether it has run" => limit::told_whether_it_ran(scene).await,
         "told so" => image::told_so(scene),
+        "allowed what was told when it was opened" => allowed::as_told(scene).await,
         "as if nobody had asked" => image::nothing_more(scene).await,
         "told the limit that was asked for" => limit::told_as_asked(scene),
         other => secret::it_is(scene, other).await,

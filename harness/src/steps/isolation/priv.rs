@@ -163,12 +163,25 @@ fn of_status(scene: &Scene, name: &str) -> Result<String, Failure> {
 
 /// The process has no capability that reaches beyond its sandbox, and cannot get one.
 pub(super) fn without_capabilities(scene: &Scene) -> StepResult {
+    let expected = "no capability that reaches beyond the sandbox, in any set of the process";
+    has_only(scene, WITHIN, expected)
+}
+
+/// The process has only those capabilities, and cannot get others.
+pub(super) fn has_no_more_than(scene: &Scene, names: &[String]) -> StepResult {
+    let number = |name: &String| NAMES.iter().position(|known| known == name);
+    let bits = names.iter().filter_map(number).fold(0, |bits, number| bits | 1 << number);
+    let expected = format!("no capability but {} in any set of the process", names.join(" "));
+    has_only(scene, bits, &expected)
+}
+
+fn has_only(scene: &Scene, allowed: u64, expected: &str) -> StepResult {
     let mut left = Vec::new();
     for set in SETS {
         let value = of_status(scene, set)?;
         let bits = u64::from_str_radix(&value, 16)
             .map_err(|_| Failure::failed("a number of a set of capabilities", format!("{set} {value:?}")))?;
-        let beyond = (0..u64::BITS).filter(|bit| bits & !WITHIN & 1 << bit != 0);
+        let beyond = (0..u64::BITS).filter(|bit| bits & !allowed & 1 << bit != 0);
         let names = beyond.map(|bit| {
             let name = NAMES.get(bit as usize);
             name.map_or_else(|| bit.to_string(), |name| (*name).to_owned())
@@ -181,10 +194,7 @@ pub(super) fn without_capabilities(scene: &Scene) -> StepResult {
     if left.is_empty() {
         return Ok(());
     }
-    Err(Failure::failed(
-        "no capability that reaches beyond the sandbox, in any set of the process",
-        left.join("; "),
-    ))
+    Err(Failure::failed(expected, left.join("; ")))
 }
 
 /// The kernel was told to give the process nothing more.

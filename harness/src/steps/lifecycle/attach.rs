@@ -12,6 +12,7 @@ use herm_protocol::{
     },
 };
 
+use super::reuse;
 use crate::{
     scene::{Failure, Sandbox, Scene, Worker, shell},
     step::{StepList, StepResult},
@@ -75,6 +76,9 @@ pub(super) fn register(steps: &mut StepList) {
         .when("{int} callers open one key at once", |scene, arguments| {
             Box::pin(async move { at_once(scene, arguments.int(0)?).await })
         })
+        .when("the key is opened while nobody can be asked", |scene, _| {
+            Box::pin(reuse::open_while_missing(scene))
+        })
         .then("all callers share one sandbox", |scene, _| {
             Box::pin(shared(scene))
         });
@@ -83,6 +87,10 @@ pub(super) fn register(steps: &mut StepList) {
 async fn first(scene: &mut Scene, kind: &str) -> StepResult {
     let (kind, network) = match kind.strip_suffix(WITHOUT_NETWORK) {
         Some(kind) => (kind, Some(Network::None)),
+        None => (kind, None),
+    };
+    let (kind, wish) = match kind.split_once(" and with ") {
+        Some((kind, wish)) => (kind, Some(wish)),
         None => (kind, None),
     };
     let (kind, cwd) = match kind.strip_suffix(" and in the root directory") {
@@ -110,11 +118,13 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
     } else {
         Vec::new()
     };
+    let asked = reuse::asked(wish)?;
+    scene.notes.limits.clone_from(&asked.limits);
     let spec = SandboxSpec {
         env,
         cwd,
         network,
-        ..SandboxSpec::default()
+        ..asked
     };
     scene.open_key(spec).await?;
     Ok(())
@@ -130,6 +140,14 @@ async fn open_again(scene: &mut Scene, after: &str) -> StepResult {
         Some(after) => (true, after),
         None => (false, after),
     };
+    let (after, wish) = match after.split_once(", with ") {
+        Some((after, wish)) => (after, Some(wish)),
+        None => (after, None),
+    };
+    if wish.is_some() {
+        spec.limits = reuse::asked(wish)?.limits;
+        scene.notes.limits.clone_from(&spec.limits);
+    }
     match after {
         "after its caller has gone" => scene.dismiss_caller().await?,
         "after its caller was killed" => scene.kill_caller().await?,
@@ -283,6 +301,11 @@ fn openings(scene: &Scene) -> Result<(Option<&Sandbox>, &Opened), Failure> {
     Ok((scene.own.first(), last))
 }
 
+/// What the last opening has given.
+pub(super) fn opened_last(scene: &Scene) -> Result<&Opened, Failure> {
+    openings(scene).map(|(_, last)| last)
+}
+
 /// The sandbox was found again.
 pub(crate) fn same(scene: &Scene) -> StepResult {
     scene.opened_at_all()?;
@@ -311,7 +334,7 @@ pub(crate) fn different(scene: &Scene) -> StepResult {
 }
 
 /// What an opening has given, as people read it.
-fn opened_in_words(opened: &Opened) -> String {
+pub(super) fn opened_in_words(opened: &Opened) -> String {
     let state = match opened.state {
         OpenState::Created => "made anew",
         OpenState::Attached => "found again",
@@ -378,7 +401,7 @@ pub(crate) async fn gone(scene: &mut Scene) -> StepResult {
 
 impl Scene {
     /// The last opening was not refused.
-    fn opened_at_all(&self) -> StepResult {
+    pub(super) fn opened_at_all(&self) -> StepResult {
         match &self.refusal {
             Some(error) => Err(Failure::failed("the key to be opened", error.to_string())),
             None => Ok(()),
@@ -388,6 +411,8 @@ impl Scene {
 
 /// Opens one key from that many processes; each leaves a line in a file of the directory that its commands start in.
 async fn at_once(scene: &mut Scene, callers: u32) -> StepResult {
+    scene.notes.found = !scene.own.is_empty();
+    scene.dismiss_caller().await?;
     let workshop = scene.workshop()?;
     let employed = futures::future::join_all((0..callers).map(|_| workshop.employ())).await;
     let mut workers = employed.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -467,7 +492,8 @@ async fn shared(scene: &mut Scene) -> StepResult {
         .iter()
         .filter(|sandbox| sandbox.opened.state != OpenState::Attached);
     let made = made.count();
-    if made != 1 {
+    // Where there was one before, it may be there yet.
+    if made != 1 && !(scene.notes.found && made == 0) {
         return Err(Failure::failed(
             "one caller to be told that the sandbox was made, and the others that it was there",
             format!("{made} of {callers} are told that it was made"),

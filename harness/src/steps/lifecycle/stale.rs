@@ -28,6 +28,10 @@ pub(super) fn register(steps: &mut StepList) {
                         "is stopped" => "stop",
                         "is paused" => "pause",
                         "loses its first process" => "kill_init",
+                        "loses its limits" => "drift.limits",
+                        "is half made" => "half_made",
+                        "makes way for somebody else's" => "usurp",
+                        "stops answering" => "freeze",
                         other => {
                             return Err(Failure::suite(format!("{other:?} is nothing that happens to it")));
                         }

@@ -166,6 +166,7 @@ impl Adapter for Backend {
             exec_mode: "native".into(),
             cwd,
             notices: Vec::new(),
+            policy: None,
         })
     }
 

@@ -1,0 +1,518 @@
+//! The sandbox of a key: the one that is there, or a new one.
+//!
+//! What becomes of a container that is found is decided by [`crate::lifecycle::reuse`]; here it is looked at, and done.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, atomic::AtomicBool},
+    time::Duration,
+};
+
+use bollard::models::{ContainerInspectResponse, ContainerStateStatusEnum};
+use herm_protocol::{
+    Error, ErrorKind, Progress,
+    sandbox::{OpenState, SandboxSpec},
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    DockerBackend,
+    body::{self, Making},
+    engine::Engine,
+    given, leash,
+    names::{self, Owner},
+    open::{Begun, Opening, start_of, variables},
+    prepare::Prepared,
+    record::Record,
+    remembered::SaidThen,
+    sandbox::{Sandbox, Ties, remove_directory},
+    secret::Known,
+};
+use crate::{
+    backend::local::{adapter::blocking, kept, lock},
+    files::file_error,
+    lifecycle::reuse::{Answer, Likeness, State, Whose, decide},
+    resident::MeetingDirectory,
+};
+
+/// How long a container may be in a state that is none to stay in.
+const SETTLING: Duration = Duration::from_secs(15);
+
+/// How often is looked whether it is in another one.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How often a resident is called that runs and does not answer, before it counts as frozen for good.
+const CALLS: u32 = 3;
+
+/// What is kept on this machine of a key, as it is when nobody else changes it.
+struct Kept {
+    name: String,
+    directory: PathBuf,
+    meeting: MeetingDirectory,
+    record: Option<Record>,
+    secret: Option<Known>,
+    said: Option<SaidThen>,
+}
+
+/// What a key's sandbox was found as.
+struct Found {
+    begun: Begun,
+    state: OpenState,
+    notice: Option<String>,
+}
+
+impl Kept {
+    /// Reads it, and makes the places in which it is kept. This blocks.
+    fn read(name: String, directory: PathBuf, key: &str) -> Result<Self, Error> {
+        kept::private_directory(&directory)?;
+        let meeting = MeetingDirectory::make(&directory)
+            .map_err(|error| file_error("make a place to meet in", &directory, &error))?;
+        Ok(Self {
+            record: Record::read(&directory, key)?,
+            secret: Known::read(&directory).ok(),
+            said: SaidThen::read(&directory),
+            name,
+            directory,
+            meeting,
+        })
+    }
+}
+
+impl DockerBackend {
+    /// Opens the sandbox of a key: the one that is there, with what it was opened with when it was made, or a new one with
+    /// what is asked for.
+    pub(super) async fn open_kept(
+        &self,
+        engine: &Engine,
+        key: &str,
+        spec: SandboxSpec,
+        progress: Option<&Progress>,
+    ) -> Result<Opening, Error> {
+        let owner = self.owner().await?;
+        let base = owner.base.clone();
+        let shown = base.to_string_lossy().into_owned();
+        let directory = kept::directory_of(&owner.base, key);
+        let name = owner.container_of(key);
+        // An image may take its time to come, for which nobody else is to wait.
+        let (before, said) = blocking(&shown, {
+            let (directory, key) = (directory.clone(), key.to_owned());
+            move || {
+                kept::private_directory(&base)?;
+                Ok((Record::read(&directory, &key)?, SaidThen::read(&directory)))
+            }
+        })
+        .await?;
+        let whole = before
+            .as_ref()
+            .map_or_else(|| spec.clone(), |record| record.with(&spec));
+        let said = said.map(|then| then.said);
+        let mut prepared = self.prepare(engine, &whole, Some(&name), said, progress).await?;
+        let _lock = lock::lock(&owner.base, key).await?;
+        let kept = blocking(&shown, {
+            let (name, directory, key) = (name.clone(), directory.clone(), key.to_owned());
+            move || Kept::read(name, directory, &key)
+        })
+        .await?;
+        let known = kept.record.clone();
+        if let Some(record) = known.as_ref().filter(|record| before.as_ref() != Some(record)) {
+            let whole = record.with(&spec);
+            prepared = self.prepare(engine, &whole, Some(&name), None, progress).await?;
+        }
+        let whole = known.as_ref().map_or_else(|| spec.clone(), |record| record.with(&spec));
+        let opened = Box::pin(self.find_or_make(engine, &mut prepared, &owner, &kept, &whole)).await;
+        let Found {
+            begun:
+                Begun {
+                    container,
+                    inhabited,
+                    leash,
+                },
+            state,
+            notice,
+        } = match opened {
+            Ok(found) => found,
+            Err(error) => {
+                if known.is_none() {
+                    remove_directory(&directory).await?;
+                }
+                return Err(error);
+            }
+        };
+        let known = known.filter(|_| state != OpenState::Created);
+        let record = Record {
+            key: key.to_owned(),
+            spec: match &known {
+                // What it is made of is what was asked for last; what commands see besides is what was asked for first.
+                Some(record) => SandboxSpec {
+                    env: record.spec.env.clone(),
+                    cwd: record.spec.cwd.clone(),
+                    ..record.with(&spec)
+                },
+                None => spec.clone(),
+            },
+        };
+        let sandbox = Sandbox {
+            id: name,
+            key: Some(key.to_owned()),
+            directory: directory.clone(),
+            cwd: start_of(spec.cwd.as_ref().or(record.spec.cwd.as_ref()), &prepared),
+            env: variables(&prepared, record.spec.env.clone(), spec.env),
+            volumes: prepared.volumes.clone(),
+            shell: prepared.programs.shell,
+            closing: AtomicBool::new(false),
+            inhabited,
+            ties: Mutex::new(Ties { leash, held: None }),
+        };
+        let written = match self.check_start(&sandbox, spec.cwd.is_some()).await {
+            Ok(()) if known.as_ref() != Some(&record) => {
+                blocking(&shown, move || record.write(&directory)).await
+            }
+            other => other,
+        };
+        if let Err(error) = written {
+            if known.is_none() {
+                engine.remove(&sandbox.id).await?;
+                engine.remove_volumes(&sandbox.volumes).await?;
+                sandbox.forget().await?;
+            }
+            return Err(error);
+        }
+        Ok(Opening {
+            sandbox,
+            state,
+            notice,
+            prepared,
+            container,
+        })
+    }
+
+    /// The container of a key: the one that is there, where it is what is asked for and answers, else a new one. What the
+    /// engine has said may be from the time when the container was made, which is good enough to find it the same.
+    async fn find_or_make(
+        &self,
+        engine: &Engine,
+        prepared: &mut Prepared,
+        owner: &Owner,
+        kept: &Kept,
+        spec: &SandboxSpec,
+    ) -> Result<Found, Error> {
+        let name = kept.name.as_str();
+        let then = kept.said.as_ref().filter(|then| then.said == prepared.said);
+        let mut of_then = then.map(|then| then.container.as_str());
+        let end = Instant::now() + SETTLING;
+        let lost = loop {
+            let container = engine.container(name).await?;
+            let seen = self.see(container.as_ref(), owner, prepared, kept)?;
+            let is_that = container.as_ref().and_then(|found| found.id.as_deref()) == of_then;
+            if of_then.is_some() && !(is_that && seen.state == State::Running && seen.likeness == Likeness::Same) {
+                // It has to be asked what the engine can do now.
+                *prepared = self.prepare(engine, spec, Some(name), None, None).await?;
+                of_then = None;
+                continue;
+            }
+            match decide(seen.state, seen.whose, seen.likeness) {
+                // One that is to end by itself has done so, and nobody has to be told.
+                Answer::Make if prepared.life.once => break None,
+                Answer::Make => {
+                    break kept.record.is_some().then(|| {
+                        format!(
+                            "the container {name} was removed, with whatever was not on its volumes; this is a new one"
+                        )
+                    });
+                }
+                Answer::Refuse => return Err(foreign(name)),
+                Answer::Wait if Instant::now() < end => sleep(LOOK).await,
+                Answer::Wait => return Err(stuck(name, seen.state)),
+                Answer::Replace => break Some(seen.replaced(name, prepared, container.as_ref())),
+                answer @ (Answer::Attach | Answer::LetGoOn | Answer::Start) => {
+                    let container = container.ok_or_else(|| Error::sandbox_not_found(name))?;
+                    match self.go_on(engine, prepared, kept, container, answer).await {
+                        Ok(found) => return Ok(found),
+                        Err(Unfit::Engine(error)) => return Err(error),
+                        Err(Unfit::Container(why)) => {
+                            break Some(format!(
+                                "the container {name} could not be used any more ({why}), and was replaced; what was not on its \
+                                 volumes is gone, and what ran in it was ended"
+                            ));
+                        }
+                    }
+                }
+            }
+        };
+        if lost.is_some() {
+            engine.remove(name).await?;
+        }
+        let begun = self.make_kept(engine, prepared, owner, kept).await?;
+        let state = match (&lost, &kept.record) {
+            // What was begun and never finished has nobody who could miss it.
+            (Some(_), Some(_)) => OpenState::Recreated,
+            _ => OpenState::Created,
+        };
+        Ok(Found {
+            begun,
+            state,
+            notice: lost,
+        })
+    }
+
+    /// What a container is that has the name of a key.
+    fn see(
+        &self,
+        container: Option<&ContainerInspectResponse>,
+        owner: &Owner,
+        prepared: &Prepared,
+        kept: &Kept,
+    ) -> Result<Seen, Error> {
+        let Some(container) = container else {
+            return Ok(Seen::NOTHING);
+        };
+        let labels = container.config.as_ref().and_then(|config| config.labels.as_ref());
+        let label = |name: &str| labels.and_then(|labels| labels.get(name)).map(String::as_str);
+        let whose = if label(names::OWNER) == Some(&owner.name) {
+            Whose::Ours
+        } else {
+            Whose::Others
+        };
+        let made_otherwise = if label(names::FINGERPRINT) == Some(&prepared.fingerprint.whole) {
+            Vec::new()
+        } else {
+            let changed = prepared.fingerprint.changed(label(names::PARTS));
+            if changed.is_empty() { vec!["something".to_owned()] } else { changed }
+        };
+        // What it was made of says nothing of what somebody has changed since.
+        let changed_since = match (whose, &kept.secret) {
+            (Whose::Ours, Some(secret)) if made_otherwise.is_empty() => {
+                let making = self.making(prepared, owner, kept, secret);
+                given::unheard(&body::of(&making, self.0.mode)?, container)
+            }
+            _ => Vec::new(),
+        };
+        Ok(Seen {
+            state: state_of(container),
+            whose,
+            likeness: if made_otherwise.is_empty() && changed_since.is_empty() {
+                Likeness::Same
+            } else {
+                Likeness::Other
+            },
+            made_otherwise,
+            changed_since,
+        })
+    }
+
+    /// What the container of a key is made of.
+    fn making<'a>(
+        &self,
+        prepared: &'a Prepared,
+        owner: &Owner,
+        kept: &'a Kept,
+        secret: &'a Known,
+    ) -> Making<'a> {
+        let mut labels = owner.labels(&self.place().run);
+        labels.insert(names::KEPT.to_owned(), "1".to_owned());
+        Making {
+            prepared,
+            name: &kept.name,
+            meeting: kept.meeting.path(),
+            secret,
+            labels,
+        }
+    }
+
+    /// Makes the container of a key.
+    async fn make_kept(
+        &self,
+        engine: &Engine,
+        prepared: &Prepared,
+        owner: &Owner,
+        kept: &Kept,
+    ) -> Result<Begun, Error> {
+        let secret = Known::fresh()?;
+        let leash = blocking("secret", {
+            let (secret, directory) = (secret.clone(), kept.directory.clone());
+            let meeting = prepared.life.with_its_caller.then(|| kept.meeting.path().to_owned());
+            move || {
+                secret.write(&directory)?;
+                let held = meeting.map(|meeting| leash::make(&meeting));
+                let failed = |error: std::io::Error| file_error("tie a sandbox to this process in", &directory, &error);
+                held.transpose().map_err(failed)
+            }
+        })
+        .await?;
+        let making = self.making(prepared, owner, kept, &secret);
+        let begun = self.make(engine, &making, &kept.meeting).await?;
+        let then = SaidThen {
+            container: begun.container.id.clone().unwrap_or_default(),
+            said: prepared.said,
+        };
+        let directory: &Path = &kept.directory;
+        let directory = directory.to_owned();
+        blocking("what the engine has said", move || {
+            then.write(&directory);
+            Ok(())
+        })
+        .await?;
+        Ok(Begun { leash, ..begun })
+    }
+
+    /// Goes on with a container that is there.
+    async fn go_on(
+        &self,
+        engine: &Engine,
+        prepared: &Prepared,
+        kept: &Kept,
+        container: ContainerInspectResponse,
+        answer: Answer,
+    ) -> Result<Found, Unfit> {
+        let name = kept.name.as_str();
+        let Some(secret) = &kept.secret else {
+            return Err(Unfit::Container("the secret of its resident is lost".to_owned()));
+        };
+        let code = container.state.as_ref().and_then(|state| state.exit_code);
+        let container = match answer {
+            Answer::LetGoOn => {
+                engine.let_go_on(name).await?;
+                engine.container_there(name).await?
+            }
+            Answer::Start => {
+                engine.start(name).await?;
+                engine.container_there(name).await?
+            }
+            _ => container,
+        };
+        let mut calls = 1;
+        let begun = loop {
+            let meeting = (&kept.meeting, secret);
+            match self.inhabit(engine, prepared, name, container.clone(), meeting).await {
+                Ok(begun) => break begun,
+                Err(error) if error.kind() != ErrorKind::Unavailable => {
+                    return Err(Unfit::of(engine, name, error).await);
+                }
+                Err(error) if calls == CALLS => return Err(Unfit::of(engine, name, error).await),
+                Err(_) => calls += 1,
+            }
+        };
+        let in_memory = prepared.plan.tmpfs.iter().map(|tmpfs| tmpfs.target.as_str());
+        let in_memory = in_memory.collect::<Vec<_>>().join(", ");
+        // A resident that ends in order says so with its code.
+        let (state, notice) = match (answer, code.unwrap_or_default()) {
+            (Answer::Start, 0) => (
+                OpenState::Attached,
+                Some(format!(
+                    "the container {name} had been stopped, and was started again: nothing of what ran in it goes on; its files \
+                     are as they were, but for those in memory ({in_memory})"
+                )),
+            ),
+            (Answer::Start, _) => (
+                OpenState::Recreated,
+                Some(format!(
+                    "what ran in the container {name} was ended from outside; its files are as they were, but for those in memory \
+                     ({in_memory})"
+                )),
+            ),
+            _ => (OpenState::Attached, None),
+        };
+        Ok(Found { begun, state, notice })
+    }
+}
+
+/// Why a container that is there is not gone on with.
+enum Unfit {
+    /// The engine has not done its part: nothing is known of the container.
+    Engine(Error),
+    /// It is of no use, for that reason.
+    Container(String),
+}
+
+impl Unfit {
+    /// Whose fault it is that a container does not answer: that of an engine which does not answer either is not its own.
+    async fn of(engine: &Engine, name: &str, error: Error) -> Self {
+        match engine.container(name).await {
+            Ok(Some(_)) => Self::Container(error.message),
+            Ok(None) => Self::Engine(Error::sandbox_not_found(name)),
+            Err(error) => Self::Engine(error),
+        }
+    }
+}
+
+impl From<Error> for Unfit {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// What matters of a container that is found.
+struct Seen {
+    state: State,
+    whose: Whose,
+    likeness: Likeness,
+    /// What it was made of otherwise than is asked for, by the names of the parts.
+    made_otherwise: Vec<String>,
+    /// What somebody has changed since it was made.
+    changed_since: Vec<String>,
+}
+
+impl Seen {
+    const NOTHING: Self = Self {
+        state: State::Gone,
+        whose: Whose::Others,
+        likeness: Likeness::Other,
+        made_otherwise: Vec::new(),
+        changed_since: Vec::new(),
+    };
+
+    /// What is told when a container is replaced.
+    fn replaced(
+        &self,
+        name: &str,
+        prepared: &Prepared,
+        container: Option<&ContainerInspectResponse>,
+    ) -> String {
+        let volumes = &prepared.volumes;
+        let gone = if volumes.is_empty() {
+            "its files are gone".to_owned()
+        } else {
+            format!("what was not on its volumes ({}) is gone", volumes.join(", "))
+        };
+        if self.state == State::Created {
+            return format!("the container {name} was never started, as whoever made it was interrupted; this is a new one");
+        }
+        let ran = container.and_then(|container| container.state.as_ref()?.running) == Some(true);
+        let ended = if ran { ", and what ran in it was ended" } else { "" };
+        let why = if !self.made_otherwise.is_empty() {
+            let what = self.made_otherwise.join(", ");
+            format!("was made of something else than what is asked for now ({what})")
+        } else if !self.changed_since.is_empty() {
+            let what = self.changed_since.join(", ");
+            format!("was changed from outside since it was made ({what})")
+        } else {
+            "could not be used any more".to_owned()
+        };
+        format!("the container {name} {why}, and was replaced; {gone}{ended}")
+    }
+}
+
+fn state_of(container: &ContainerInspectResponse) -> State {
+    use ContainerStateStatusEnum as Status;
+    match container.state.as_ref().and_then(|state| state.status) {
+        Some(Status::RUNNING) => State::Running,
+        Some(Status::PAUSED) => State::Paused,
+        Some(Status::RESTARTING) => State::Restarting,
+        Some(Status::CREATED) => State::Created,
+        Some(Status::REMOVING) => State::Removing,
+        Some(Status::DEAD) => State::Dead,
+        _ => State::Exited,
+    }
+}
+
+fn foreign(name: &str) -> Error {
+    let message = format!("the container {name} is there, and is not ours: it does not bear our label");
+    Error::new(ErrorKind::AlreadyExists, name, message)
+        .with_fix("see whose it is (docker inspect), and rename or remove it; or use another key")
+}
+
+fn stuck(name: &str, state: State) -> Error {
+    let message = format!("the container {name} has been {} for {SETTLING:?}", state.name());
+    Error::new(ErrorKind::TimedOut, name, message)
+        .with_fix("see what the engine says of it (docker inspect), and remove it (docker rm --force)")
+}
