@@ -135,15 +135,31 @@ pub(super) async fn open(
     let home = home_in(&directory);
     // A resident that ends in order takes its socket along: nothing ran then.
     let killed = there && home.join("socket").exists();
-    let (residence, running) = if let Some(residence) = Residence::attach(&home).await {
-        (residence, true)
-    } else {
-        clear(base, &home).await?;
-        (Residence::start_kept(binary, &home, environment).await?, false)
+    let found = match Residence::attach(&home).await {
+        None => clear(base, &home).await?,
+        found => found,
+    };
+    let (residence, running, killed) = match found {
+        Some(residence) => (residence, true, killed),
+        None => match Residence::start_kept(binary, &home, environment).await {
+            Ok(residence) => (residence, false, killed),
+            // One that is there and does not answer holds up everybody, for good.
+            Err(error) => {
+                if !is_there(base, &home).await? {
+                    return Err(error);
+                }
+                Traces::of(&home).await.end(true).await?;
+                (Residence::start_kept(binary, &home, environment).await?, false, true)
+            }
+        },
     };
     let (state, notice) = match (there, running, killed) {
         (false, ..) => (OpenState::Created, None),
-        (true, true, _) | (true, false, false) => (OpenState::Attached, None),
+        (true, true, _) => (OpenState::Attached, None),
+        (true, false, false) => {
+            let notice = "the sandbox had been stopped: nothing of what ran in it goes on; its files are as they were";
+            (OpenState::Attached, Some(notice.to_owned()))
+        }
         (true, false, true) => {
             let notice = "what ran in the sandbox was ended from outside; its files are as they were";
             (OpenState::Recreated, Some(notice.to_owned()))
@@ -160,18 +176,26 @@ pub(super) async fn open(
     })
 }
 
-/// Ends what still runs in a sandbox whose resident cannot be reached, before another is started. One that is there makes a
-/// socket that was removed again, and is waited for.
-async fn clear(base: &Path, home: &Path) -> Result<(), Error> {
+/// Ends what still runs in a sandbox whose resident cannot be reached, before another is started. One that was only stopped is
+/// let go on, and given; one that is there makes a socket that was removed again, and is waited for.
+async fn clear(base: &Path, home: &Path) -> Result<Option<Residence>, Error> {
+    let traces = Traces::of(home).await;
+    if is_there(base, home).await? {
+        traces.wake().await?;
+        return Ok(Residence::attach(home).await);
+    }
+    traces.end(true).await?;
+    Ok(None)
+}
+
+/// Whether a resident lives in a directory, reached or not.
+async fn is_there(base: &Path, home: &Path) -> Result<bool, Error> {
     let (base, looked_at) = (base.to_owned(), home.to_owned());
-    let inhabited = blocking(home, move || {
+    blocking(home, move || {
         lock::sweep(&base);
         Ok(is_inhabited(&looked_at))
-    });
-    if !inhabited.await? {
-        Traces::of(home).await.end(true).await?;
-    }
-    Ok(())
+    })
+    .await
 }
 
 /// What is wrong with the records of sandboxes that lie in a directory and cannot be listed for that. This blocks.

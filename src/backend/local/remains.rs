@@ -76,6 +76,18 @@ impl Traces {
         }
     }
 
+    /// Lets a resident go on that was stopped, and all of its sandbox: whoever has stopped the one has stopped the others, too.
+    ///
+    /// # Errors
+    /// As [`Self::end`], where the processes cannot be seen.
+    pub(super) async fn wake(&self) -> Result<(), Error> {
+        let Remains { residents, commands, .. } = self.look().await?;
+        for process in residents.iter().chain(&commands) {
+            send(process, Signal::CONT);
+        }
+        Ok(())
+    }
+
     /// # Errors
     /// The processes cannot be seen, so that nothing can be said of them.
     async fn look(&self) -> Result<Remains, Error> {
