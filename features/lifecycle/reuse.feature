@@ -117,7 +117,7 @@ Feature: REUSE: what is found under a key is what was asked for
     Then it is the same sandbox, found again
     And it is what was asked for, and no loss is left untold
 
-  @id:REUSE-011 @must @since:0.1 @profile:persistent @needs:attach,survive_client @alone @fresh @mutant:waits-for-the-frozen @mutant:opens-only-what-runs
+  @id:REUSE-011 @must @since:0.1 @profile:persistent @needs:attach,survive_client @alone @fresh @mutant:waits-for-the-frozen
   Scenario: A sandbox that runs and does not answer holds nobody up for good
     One frozen helper wedged every call, since nothing that was waited for had a deadline (https://github.com/docker/sbx-releases/issues/163).
     Given a sandbox under a key

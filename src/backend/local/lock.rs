@@ -211,9 +211,11 @@ fn remove_stale_lock(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a directory has no record: its maker has not come so far.
+/// Whether a directory of ours has no record: its maker has not come so far. What is somebody else's is none of a maker.
 fn is_half_made(directory: &Path) -> bool {
-    directory.is_dir() && matches!(directory.join(RECORD).try_exists(), Ok(false))
+    let own = rustix::process::geteuid().as_raw();
+    let is_ours = fs::symlink_metadata(directory).is_ok_and(|there| there.is_dir() && there.uid() == own);
+    is_ours && matches!(directory.join(RECORD).try_exists(), Ok(false))
 }
 
 fn remove_half_made(directory: &Path) -> io::Result<()> {
