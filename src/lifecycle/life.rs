@@ -58,10 +58,16 @@ mod tests {
         let lifetime = Duration::from_mins(5);
         assert_eq!(Life::of_key(true, true, lifetime), Life::UNTIL_REMOVED);
         let session = Life::of_key(true, false, lifetime);
-        assert_eq!((session.with_its_caller, session.idle, session.once), (false, Some(lifetime), true));
+        assert_eq!(
+            (session.with_its_caller, session.idle, session.once),
+            (false, Some(lifetime), true)
+        );
         for persistent in [true, false] {
             let tied = Life::of_key(false, persistent, lifetime);
-            assert_eq!((tied.with_its_caller, tied.idle, tied.once), (true, Some(lifetime), true));
+            assert_eq!(
+                (tied.with_its_caller, tied.idle, tied.once),
+                (true, Some(lifetime), true)
+            );
         }
         assert_eq!(Life::of_key(true, false, Duration::ZERO).idle, None);
     }

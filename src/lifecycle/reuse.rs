@@ -153,7 +153,11 @@ mod tests {
     fn what_is_not_asked_for_is_never_used() {
         for state in State::ALL {
             let answer = decide(state, Whose::Ours, Likeness::Other);
-            assert!(matches!(answer, Answer::Make | Answer::Replace | Answer::Wait), "{}", state.name());
+            assert!(
+                matches!(answer, Answer::Make | Answer::Replace | Answer::Wait),
+                "{}",
+                state.name()
+            );
         }
     }
 }

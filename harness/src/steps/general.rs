@@ -400,7 +400,9 @@ fn refused(scene: &Scene, how: &str) -> StepResult {
         "because a file is there" => &[ErrorKind::AlreadyExists, ErrorKind::NotADirectory],
         "because there is no such image" => &[ErrorKind::NotFound, ErrorKind::Unavailable],
         "because the directory is not there" => &[ErrorKind::NotFound, ErrorKind::InvalidArgument],
-        "because what is there is somebody else's" => &[ErrorKind::AlreadyExists, ErrorKind::PermissionDenied],
+        "because what is there is somebody else's" => {
+            &[ErrorKind::AlreadyExists, ErrorKind::PermissionDenied]
+        }
         "because something is there" => &[ErrorKind::AlreadyExists, ErrorKind::IsADirectory],
         _ => &[],
     };

@@ -13,7 +13,10 @@ const NANO_IN_MILLI: u64 = 1_000_000;
 /// The policy that a container was made by, and how far its commands reach by what the engine has really mounted.
 pub(super) fn policy(plan: &Plan, host_access: AccessLevel) -> EffectivePolicy {
     let (hardening, limits) = (&plan.hardening, &plan.limits);
-    let drops_all = hardening.cap_drop.iter().any(|name| name.eq_ignore_ascii_case("all"));
+    let drops_all = hardening
+        .cap_drop
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case("all"));
     EffectivePolicy {
         network: Some(plan.network.mode.name().to_owned()),
         user: plan.user.clone(),

@@ -118,7 +118,9 @@ impl DockerBackend {
             let whole = record.with(&spec);
             prepared = self.prepare(engine, &whole, Some(&name), None, progress).await?;
         }
-        let whole = known.as_ref().map_or_else(|| spec.clone(), |record| record.with(&spec));
+        let whole = known
+            .as_ref()
+            .map_or_else(|| spec.clone(), |record| record.with(&spec));
         let opened = Box::pin(self.find_or_make(engine, &mut prepared, &owner, &kept, &whole)).await;
         let Found {
             begun:
@@ -204,7 +206,9 @@ impl DockerBackend {
             let container = engine.container(name).await?;
             let seen = self.see(container.as_ref(), owner, prepared, kept)?;
             let is_that = container.as_ref().and_then(|found| found.id.as_deref()) == of_then;
-            if of_then.is_some() && !(is_that && seen.state == State::Running && seen.likeness == Likeness::Same) {
+            if of_then.is_some()
+                && !(is_that && seen.state == State::Running && seen.likeness == Likeness::Same)
+            {
                 // It has to be asked what the engine can do now.
                 *prepared = self.prepare(engine, spec, Some(name), None, None).await?;
                 of_then = None;
@@ -266,7 +270,10 @@ impl DockerBackend {
         let Some(container) = container else {
             return Ok(Seen::NOTHING);
         };
-        let labels = container.config.as_ref().and_then(|config| config.labels.as_ref());
+        let labels = container
+            .config
+            .as_ref()
+            .and_then(|config| config.labels.as_ref());
         let label = |name: &str| labels.and_then(|labels| labels.get(name)).map(String::as_str);
         let whose = if label(names::OWNER) == Some(&owner.name) {
             Whose::Ours
@@ -277,7 +284,11 @@ impl DockerBackend {
             Vec::new()
         } else {
             let changed = prepared.fingerprint.changed(label(names::PARTS));
-            if changed.is_empty() { vec!["something".to_owned()] } else { changed }
+            if changed.is_empty() {
+                vec!["something".to_owned()]
+            } else {
+                changed
+            }
         };
         // What it was made of says nothing of what somebody has changed since.
         let changed_since = match (whose, &kept.secret) {
@@ -330,11 +341,16 @@ impl DockerBackend {
         let secret = Known::fresh()?;
         let leash = blocking("secret", {
             let (secret, directory) = (secret.clone(), kept.directory.clone());
-            let meeting = prepared.life.with_its_caller.then(|| kept.meeting.path().to_owned());
+            let meeting = prepared
+                .life
+                .with_its_caller
+                .then(|| kept.meeting.path().to_owned());
             move || {
                 secret.write(&directory)?;
                 let held = meeting.map(|meeting| leash::make(&meeting));
-                let failed = |error: std::io::Error| file_error("tie a sandbox to this process in", &directory, &error);
+                let failed = |error: std::io::Error| {
+                    file_error("tie a sandbox to this process in", &directory, &error)
+                };
                 held.transpose().map_err(failed)
             }
         })
@@ -383,7 +399,10 @@ impl DockerBackend {
         let mut calls = 1;
         let begun = loop {
             let meeting = (&kept.meeting, secret);
-            match self.inhabit(engine, prepared, name, container.clone(), meeting).await {
+            match self
+                .inhabit(engine, prepared, name, container.clone(), meeting)
+                .await
+            {
                 Ok(begun) => break begun,
                 Err(error) if error.kind() != ErrorKind::Unavailable => {
                     return Err(Unfit::of(engine, name, error).await);
@@ -475,7 +494,9 @@ impl Seen {
             format!("what was not on its volumes ({}) is gone", volumes.join(", "))
         };
         if self.state == State::Created {
-            return format!("the container {name} was never started, as whoever made it was interrupted; this is a new one");
+            return format!(
+                "the container {name} was never started, as whoever made it was interrupted; this is a new one"
+            );
         }
         let ran = container.and_then(|container| container.state.as_ref()?.running) == Some(true);
         let ended = if ran { ", and what ran in it was ended" } else { "" };

@@ -33,7 +33,10 @@ impl Fingerprint {
         whole.extend_from_slice(mode.name().as_bytes());
         whole.extend_from_slice(life.as_bytes());
         let parts = plan.parts_for_digest()?;
-        let others = [("image", image.id.clone().into_bytes()), ("lifetime", life.into_bytes())];
+        let others = [
+            ("image", image.id.clone().into_bytes()),
+            ("lifetime", life.into_bytes()),
+        ];
         let parts = others.into_iter().chain(parts).map(|(name, bytes)| {
             let digest = hexadecimal(&sha256(&bytes)[..PART]);
             format!("{name}:{digest}")
@@ -65,7 +68,10 @@ mod tests {
             parts: "image:01,limits:02,network:03".into(),
         };
         assert!(own.changed(Some("image:01,limits:02,network:03")).is_empty());
-        assert_eq!(own.changed(Some("image:01,limits:0,network:04")), ["limits", "network"]);
+        assert_eq!(
+            own.changed(Some("image:01,limits:0,network:04")),
+            ["limits", "network"]
+        );
         assert_eq!(own.changed(None), ["image", "limits", "network"]);
     }
 }

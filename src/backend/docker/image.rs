@@ -47,9 +47,21 @@ impl Programs {
     /// looked at.
     const fn of(bash: Option<&'static str>, sh: Option<&'static str>, cat: Option<&'static str>) -> Self {
         let shell = match (bash, sh) {
-            (Some(path), Some(posix)) => Some(Shell { name: "bash", path, posix }),
-            (Some(path), None) => Some(Shell { name: "bash", path, posix: path }),
-            (None, Some(path)) => Some(Shell { name: "sh", path, posix: path }),
+            (Some(path), Some(posix)) => Some(Shell {
+                name: "bash",
+                path,
+                posix,
+            }),
+            (Some(path), None) => Some(Shell {
+                name: "bash",
+                path,
+                posix: path,
+            }),
+            (None, Some(path)) => Some(Shell {
+                name: "sh",
+                path,
+                posix: path,
+            }),
             (None, None) => None,
         };
         let cat = if shell.is_some() { None } else { cat };
@@ -58,8 +70,14 @@ impl Programs {
 
     /// The paths that it was made of, as [`Self::of_paths`] takes them.
     pub(super) fn paths(self) -> [Option<&'static str>; 3] {
-        let bash = self.shell.filter(|shell| shell.name == "bash").map(|shell| shell.path);
-        let sh = self.shell.map(|shell| shell.posix).filter(|posix| Some(*posix) != bash);
+        let bash = self
+            .shell
+            .filter(|shell| shell.name == "bash")
+            .map(|shell| shell.path);
+        let sh = self
+            .shell
+            .map(|shell| shell.posix)
+            .filter(|posix| Some(*posix) != bash);
         [bash, sh, self.cat]
     }
 
@@ -67,7 +85,10 @@ impl Programs {
     pub(super) fn of_paths([bash, sh, cat]: [Option<&str>; 3]) -> Option<Self> {
         let known = |written: Option<&str>, places: &[&'static str]| match written {
             None => Some(None),
-            Some(path) => places.iter().find(|place| **place == path).map(|place| Some(*place)),
+            Some(path) => places
+                .iter()
+                .find(|place| **place == path)
+                .map(|place| Some(*place)),
         };
         Some(Self::of(known(bash, &BASH)?, known(sh, &SH)?, known(cat, &CAT)?))
     }

@@ -156,7 +156,8 @@ impl DockerBackend {
     /// Ends a sandbox with this process. What a key has in volumes stays for the next one.
     pub(super) async fn end(&self, id: &str) -> Result<(), Error> {
         let open = self.sandboxes().open.get(id).cloned();
-        let Some((sandbox, key)) = open.and_then(|sandbox| Some((sandbox.clone(), sandbox.key.clone()?))) else {
+        let Some((sandbox, key)) = open.and_then(|sandbox| Some((sandbox.clone(), sandbox.key.clone()?)))
+        else {
             return self.destroy(id).await.map(drop);
         };
         if sandbox.volumes.is_empty() {

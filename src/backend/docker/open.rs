@@ -289,7 +289,8 @@ impl DockerBackend {
             }
             None => None,
         };
-        self.check_airgap(name, &prepared.plan, inhabited.as_ref()).await?;
+        self.check_airgap(name, &prepared.plan, inhabited.as_ref())
+            .await?;
         Ok(Begun {
             container,
             inhabited,
@@ -311,7 +312,11 @@ pub(super) fn start_of(asked: Option<&ByteString>, prepared: &Prepared) -> PathB
 }
 
 /// Variables of every command: the secret ones of the configuration, what the sandbox was made with, what is asked for now.
-pub(super) fn variables(prepared: &Prepared, made_with: Vec<Variable>, asked: Vec<Variable>) -> Vec<Variable> {
+pub(super) fn variables(
+    prepared: &Prepared,
+    made_with: Vec<Variable>,
+    asked: Vec<Variable>,
+) -> Vec<Variable> {
     let secret = prepared
         .plan
         .variables

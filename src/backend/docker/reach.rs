@@ -67,7 +67,11 @@ impl Engine {
         own: Vec<FileIdentity>,
     ) -> Result<Effective, Error> {
         let (mut mounts, mut host) = (Vec::new(), self.known_host(own));
-        let looking = container.mounts.iter().flatten().map(|point| self.effective(point));
+        let looking = container
+            .mounts
+            .iter()
+            .flatten()
+            .map(|point| self.effective(point));
         for mount in futures::future::try_join_all(looking).await? {
             match &mount.kind {
                 MountKind::Bind { source, .. } => follow(&mut host, source.clone()).await,

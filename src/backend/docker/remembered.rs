@@ -142,7 +142,10 @@ mod tests {
         keep_programs(&base, "sha256:1", programs).await;
         assert_eq!(super::programs(&base, "sha256:1").await, Some(programs));
         keep_programs(&base, "sha256:2", Programs::default()).await;
-        assert_eq!(super::programs(&base, "sha256:2").await, Some(Programs::default()));
+        assert_eq!(
+            super::programs(&base, "sha256:2").await,
+            Some(Programs::default())
+        );
         fs::write(base.join(IMAGES), br#"{"sha256:1":["/tmp/planted",null,null]}"#).unwrap();
         assert_eq!(super::programs(&base, "sha256:1").await, None);
         fs::write(base.join(ENGINES), b"{").unwrap();
@@ -153,7 +156,15 @@ mod tests {
     async fn no_more_is_kept_than_is_of_use() {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..=ENTRIES {
-            keep_version(folder.path(), &number.to_string(), Version { major: 1, minor: number }).await;
+            keep_version(
+                folder.path(),
+                &number.to_string(),
+                Version {
+                    major: 1,
+                    minor: number,
+                },
+            )
+            .await;
         }
         assert_eq!(version(folder.path(), "0").await, None);
         assert!(version(folder.path(), &ENTRIES.to_string()).await.is_some());

@@ -149,7 +149,11 @@ pub(super) async fn open(
                     return Err(error);
                 }
                 Traces::of(&home).await.end(true).await?;
-                (Residence::start_kept(binary, &home, environment).await?, false, true)
+                (
+                    Residence::start_kept(binary, &home, environment).await?,
+                    false,
+                    true,
+                )
             }
         },
     };
@@ -157,7 +161,8 @@ pub(super) async fn open(
         (false, ..) => (OpenState::Created, None),
         (true, true, _) => (OpenState::Attached, None),
         (true, false, false) => {
-            let notice = "the sandbox had been stopped: nothing of what ran in it goes on; its files are as they were";
+            let notice =
+                "the sandbox had been stopped: nothing of what ran in it goes on; its files are as they were";
             (OpenState::Attached, Some(notice.to_owned()))
         }
         (true, false, true) => {

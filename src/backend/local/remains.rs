@@ -81,7 +81,9 @@ impl Traces {
     /// # Errors
     /// As [`Self::end`], where the processes cannot be seen.
     pub(super) async fn wake(&self) -> Result<(), Error> {
-        let Remains { residents, commands, .. } = self.look().await?;
+        let Remains {
+            residents, commands, ..
+        } = self.look().await?;
         for process in residents.iter().chain(&commands) {
             send(process, Signal::CONT);
         }

@@ -42,13 +42,21 @@ pub(super) async fn as_told(scene: &mut Scene) -> StepResult {
         let printed = String::from_utf8_lossy(&printed).into_owned();
         let name = user.split(':').next().unwrap_or_default();
         if !printed.lines().any(|line| line == name) {
-            return Err(Failure::failed(format!("the user {name}"), format!("{printed:?}")));
+            return Err(Failure::failed(
+                format!("the user {name}"),
+                format!("{printed:?}"),
+            ));
         }
     }
     if policy.read_only_root == Some(true) {
-        let printed = scene.observe("if : 2>/dev/null >/herm-probe; then echo written; fi").await?;
+        let printed = scene
+            .observe("if : 2>/dev/null >/herm-probe; then echo written; fi")
+            .await?;
         if printed == b"written\n" {
-            return Err(Failure::failed("a root that can only be read", "a file was made in it"));
+            return Err(Failure::failed(
+                "a root that can only be read",
+                "a file was made in it",
+            ));
         }
     }
     Ok(())
@@ -56,11 +64,25 @@ pub(super) async fn as_told(scene: &mut Scene) -> StepResult {
 
 /// Each bound that was told, by itself. The room on a disk is not told from within.
 fn each(policy: &EffectivePolicy) -> Vec<ResourceLimits> {
-    let ResourceLimits { memory_bytes, pids, cpu_millis, .. } = policy.limits;
+    let ResourceLimits {
+        memory_bytes,
+        pids,
+        cpu_millis,
+        ..
+    } = policy.limits;
     let one = [
-        memory_bytes.map(|bytes| ResourceLimits { memory_bytes: Some(bytes), ..ResourceLimits::default() }),
-        pids.map(|pids| ResourceLimits { pids: Some(pids), ..ResourceLimits::default() }),
-        cpu_millis.map(|millis| ResourceLimits { cpu_millis: Some(millis), ..ResourceLimits::default() }),
+        memory_bytes.map(|bytes| ResourceLimits {
+            memory_bytes: Some(bytes),
+            ..ResourceLimits::default()
+        }),
+        pids.map(|pids| ResourceLimits {
+            pids: Some(pids),
+            ..ResourceLimits::default()
+        }),
+        cpu_millis.map(|millis| ResourceLimits {
+            cpu_millis: Some(millis),
+            ..ResourceLimits::default()
+        }),
     ];
     one.into_iter().flatten().collect()
 }

@@ -170,7 +170,10 @@ pub(super) fn without_capabilities(scene: &Scene) -> StepResult {
 /// The process has only those capabilities, and cannot get others.
 pub(super) fn has_no_more_than(scene: &Scene, names: &[String]) -> StepResult {
     let number = |name: &String| NAMES.iter().position(|known| known == name);
-    let bits = names.iter().filter_map(number).fold(0, |bits, number| bits | 1 << number);
+    let bits = names
+        .iter()
+        .filter_map(number)
+        .fold(0, |bits, number| bits | 1 << number);
     let expected = format!("no capability but {} in any set of the process", names.join(" "));
     has_only(scene, bits, &expected)
 }

@@ -30,7 +30,10 @@ pub(crate) async fn as_asked_and_told(scene: &mut Scene) -> StepResult {
         let seen = scene.observe("echo alive").await?;
         if seen != b"alive\n" {
             let seen = String::from_utf8_lossy(&seen).into_owned();
-            return Err(Failure::failed("a command to run in it", format!("it printed {seen:?}")));
+            return Err(Failure::failed(
+                "a command to run in it",
+                format!("it printed {seen:?}"),
+            ));
         }
     }
     let mut lost = Vec::new();
@@ -69,9 +72,12 @@ pub(super) async fn open_while_missing(scene: &mut Scene) -> StepResult {
                 let expected = format!("the opening to be refused with {name}");
                 return Err(Failure::failed(expected, error.to_string()));
             }
-            Ok(opened) if scene.own.iter().any(|own| own.id == opened.sandbox) && opened.state == OpenState::Attached => {}
+            Ok(opened)
+                if scene.own.iter().any(|own| own.id == opened.sandbox)
+                    && opened.state == OpenState::Attached => {}
             Ok(opened) => {
-                let expected = format!("the opening to be refused, or the same sandbox to be found, with {name}");
+                let expected =
+                    format!("the opening to be refused, or the same sandbox to be found, with {name}");
                 return Err(Failure::failed(expected, opened_in_words(&opened)));
             }
         }
