@@ -23,10 +23,7 @@ pub(super) fn asked(words: Option<&str>) -> Result<SandboxSpec, Failure> {
 /// What was asked for last holds, and what of the former sandbox is not there any more was told when it was opened.
 pub(crate) async fn as_asked_and_told(scene: &mut Scene) -> StepResult {
     scene.opened_at_all()?;
-    if scene.notes.limits != ResourceLimits::default() {
-        isolation::tell(scene, "its limits").await?;
-        isolation::told_as_asked(scene)?;
-    } else {
+    if scene.notes.limits == ResourceLimits::default() {
         let seen = scene.observe("echo alive").await?;
         if seen != b"alive\n" {
             let seen = String::from_utf8_lossy(&seen).into_owned();
@@ -35,6 +32,9 @@ pub(crate) async fn as_asked_and_told(scene: &mut Scene) -> StepResult {
                 format!("it printed {seen:?}"),
             ));
         }
+    } else {
+        isolation::tell(scene, "its limits").await?;
+        isolation::told_as_asked(scene)?;
     }
     let mut lost = Vec::new();
     if let Some(mark) = scene.notes.mark.clone() {
