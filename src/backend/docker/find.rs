@@ -230,7 +230,7 @@ impl DockerBackend {
                 Answer::Replace => break Some(seen.replaced(name, prepared, container.as_ref())),
                 answer @ (Answer::Attach | Answer::LetGoOn | Answer::Start) => {
                     let container = container.ok_or_else(|| Error::sandbox_not_found(name))?;
-                    match self.go_on(engine, prepared, kept, container, answer).await {
+                    match Box::pin(self.go_on(engine, prepared, kept, container, answer)).await {
                         Ok(found) => return Ok(found),
                         Err(Unfit::Engine(error)) => return Err(error),
                         Err(Unfit::Container(why)) => {
@@ -246,7 +246,7 @@ impl DockerBackend {
         if lost.is_some() {
             engine.remove(name).await?;
         }
-        let begun = self.make_kept(engine, prepared, owner, kept).await?;
+        let begun = Box::pin(self.make_kept(engine, prepared, owner, kept)).await?;
         let state = match (&lost, &kept.record) {
             // What was begun and never finished has nobody who could miss it.
             (Some(_), Some(_)) => OpenState::Recreated,
@@ -356,7 +356,7 @@ impl DockerBackend {
         })
         .await?;
         let making = self.making(prepared, owner, kept, &secret);
-        let begun = self.make(engine, &making, &kept.meeting).await?;
+        let begun = Box::pin(self.make(engine, &making, &kept.meeting)).await?;
         let then = SaidThen {
             container: begun.container.id.clone().unwrap_or_default(),
             said: prepared.said,

@@ -177,7 +177,7 @@ impl DockerBackend {
             secret: &secret,
             labels: owner.labels(&run),
         };
-        let made = self.make(engine, &making, &meeting).await;
+        let made = Box::pin(self.make(engine, &making, &meeting)).await;
         let Begun {
             container, inhabited, ..
         } = match made {

@@ -123,13 +123,12 @@ impl DockerBackend {
         }
         // An image never changes under its id, so that another process may have looked.
         let base = self.owner().await?.base;
-        let found = match remembered::programs(&base, &image.id).await {
-            Some(found) => found,
-            None => {
-                let found = engine.programs_of(image).await?;
-                remembered::keep_programs(&base, &image.id, found).await;
-                found
-            }
+        let found = if let Some(found) = remembered::programs(&base, &image.id).await {
+            found
+        } else {
+            let found = engine.programs_of(image).await?;
+            remembered::keep_programs(&base, &image.id, found).await;
+            found
         };
         let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
         programs.insert(image.id.clone(), found);
