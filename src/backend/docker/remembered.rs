@@ -155,9 +155,10 @@ mod tests {
     #[tokio::test]
     async fn no_more_is_kept_than_is_of_use() {
         let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().join("docker");
         for number in 0..=ENTRIES {
             keep_version(
-                folder.path(),
+                &base,
                 &number.to_string(),
                 Version {
                     major: 1,
@@ -166,8 +167,8 @@ mod tests {
             )
             .await;
         }
-        assert_eq!(version(folder.path(), "0").await, None);
-        assert!(version(folder.path(), &ENTRIES.to_string()).await.is_some());
+        assert_eq!(version(&base, "0").await, None);
+        assert!(version(&base, &ENTRIES.to_string()).await.is_some());
     }
 
     #[test]
