@@ -128,6 +128,7 @@ impl DockerBackend {
                     container,
                     inhabited,
                     leash,
+                    reached,
                 },
             state,
             notice,
@@ -185,6 +186,7 @@ impl DockerBackend {
             notice,
             prepared,
             container,
+            reached,
         })
     }
 
@@ -399,11 +401,15 @@ impl DockerBackend {
         let mut calls = 1;
         let begun = loop {
             let meeting = (&kept.meeting, secret);
-            match self
-                .inhabit(engine, prepared, name, container.clone(), meeting)
-                .await
-            {
-                Ok(begun) => break begun,
+            let inhabiting = self.inhabit(engine, prepared, name, container.clone(), meeting);
+            let (begun, reached) = tokio::join!(inhabiting, engine.reached(&kept.directory, &container));
+            match begun {
+                Ok(begun) => {
+                    break Begun {
+                        reached: Some(reached?),
+                        ..begun
+                    };
+                }
                 Err(error) if error.kind() != ErrorKind::Unavailable => {
                     return Err(Unfit::of(engine, name, error).await);
                 }

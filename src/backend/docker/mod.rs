@@ -44,6 +44,7 @@ use std::{
     io::Write as _,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 use herm_protocol::{
@@ -60,7 +61,7 @@ use crate::{
     config::DockerConfig,
 };
 use engine::Engine;
-use image::Programs;
+use image::{Image, Programs};
 use run::Ways;
 use sandbox::Sandbox;
 
@@ -78,6 +79,8 @@ struct Inner {
     config: DockerConfig,
     /// The engine, once it has answered.
     engine: tokio::sync::Mutex<Option<Engine>>,
+    /// An image that was just looked at, by its name.
+    looked: Mutex<Option<(Instant, String, Image)>>,
     /// The programs of images, by their ids.
     programs: Mutex<HashMap<String, Programs>>,
     guard: Guard,
@@ -113,6 +116,7 @@ impl DockerBackend {
             ways: Ways { streams, spool_full },
             config,
             engine: tokio::sync::Mutex::default(),
+            looked: Mutex::default(),
             programs: Mutex::default(),
             guard: Guard::default(),
             place: Mutex::new(Place {

@@ -49,7 +49,12 @@ pub(super) struct Opening {
     pub(super) prepared: Prepared,
     /// Its container, as it was when it had begun.
     pub(super) container: ContainerInspectResponse,
+    /// What its commands reach of this machine, if that was looked at.
+    pub(super) reached: Option<Reached>,
 }
+
+/// How far commands reach into this machine, and what of it they reach, a line each.
+pub(super) type Reached = (AccessLevel, Vec<String>);
 
 /// A container that runs, as the engine describes it, and who runs its commands.
 pub(super) struct Begun {
@@ -57,6 +62,8 @@ pub(super) struct Begun {
     pub(super) inhabited: Option<Inhabited>,
     /// What ends it with this process, where that is to be so.
     pub(super) leash: Option<File>,
+    /// What its commands reach of this machine, if that was looked at meanwhile.
+    pub(super) reached: Option<Reached>,
 }
 
 impl DockerBackend {
@@ -76,13 +83,18 @@ impl DockerBackend {
             notice,
             prepared,
             container,
+            reached,
         } = if let Some(key) = &params.key {
             Box::pin(self.open_kept(&engine, key, params.spec, progress)).await?
         } else {
             let prepared = Box::pin(self.prepare(&engine, &params.spec, None, None, progress)).await?;
             Box::pin(self.open_new(&engine, prepared, params.spec)).await?
         };
-        let (host_access, reached) = match self.reached(&engine, &sandbox, &container).await {
+        let looked = match reached {
+            Some(reached) => Ok(reached),
+            None => engine.reached(&sandbox.directory, &container).await,
+        };
+        let (host_access, reached) = match looked {
             Ok(reached) => reached,
             Err(error) => {
                 if sandbox.key.is_none() {
@@ -109,24 +121,6 @@ impl DockerBackend {
         };
         self.take_in(&engine, sandbox).await?;
         Ok(opened)
-    }
-
-    /// How far commands reach into this machine, and what of it they reach, a line each.
-    async fn reached(
-        &self,
-        engine: &Engine,
-        sandbox: &Sandbox,
-        container: &ContainerInspectResponse,
-    ) -> Result<(AccessLevel, Vec<String>), Error> {
-        let meeting = sandbox.directory.join(MEETING);
-        let own = reach::identity_of(&meeting).await.into_iter().collect();
-        let reach = engine.reach(container, own).await?;
-        let told = reach
-            .reasons
-            .iter()
-            .filter(|reason| reason.level > AccessLevel::None);
-        let lines = told.map(|reason| format!("{REACHED_BY} {}: {}", reason.what, reason.why));
-        Ok((reach.level, lines.collect()))
     }
 
     /// Takes a sandbox among those that are open.
@@ -213,6 +207,7 @@ impl DockerBackend {
             notice: None,
             prepared,
             container,
+            reached: None,
         })
     }
 
@@ -295,6 +290,7 @@ impl DockerBackend {
             container,
             inhabited,
             leash: None,
+            reached: None,
         })
     }
 
@@ -338,4 +334,26 @@ fn private(scratch: &Path, prefix: &str) -> Result<(PathBuf, MeetingDirectory, F
     let meeting = MeetingDirectory::make(made.path()).map_err(failed)?;
     let pipe = leash::make(meeting.path()).map_err(failed)?;
     Ok((made.keep(), meeting, pipe))
+}
+
+impl Engine {
+    /// What the commands of a container reach of this machine. What lies in its directory is its own.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub(super) async fn reached(
+        &self,
+        directory: &Path,
+        container: &ContainerInspectResponse,
+    ) -> Result<Reached, Error> {
+        let meeting = directory.join(MEETING);
+        let own = reach::identity_of(&meeting).await.into_iter().collect();
+        let reach = self.reach(container, own).await?;
+        let told = reach
+            .reasons
+            .iter()
+            .filter(|reason| reason.level > AccessLevel::None);
+        let lines = told.map(|reason| format!("{REACHED_BY} {}: {}", reason.what, reason.why));
+        Ok((reach.level, lines.collect()))
+    }
 }

@@ -1,6 +1,9 @@
 //! What is settled before a container is made: its image, what it may do, and the program that is its first process.
 
-use std::sync::PoisonError;
+use std::{
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
 
 use herm_protocol::{ByteString, Error, ErrorKind, Progress, sandbox::SandboxSpec};
 
@@ -21,6 +24,9 @@ use crate::{
     policy::{self, NetworkMode, Plan},
     resident::Binary,
 };
+
+/// For how long what was looked at is as if it were looked at now.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// Where the kernel tells which ways out there are.
 const ROUTES: &str = "/proc/self/net/route";
@@ -77,7 +83,10 @@ impl DockerBackend {
         }
         let (plan, weakenings) = policy::plan(&config, spec, &said.host)?;
         outside::check_there(&plan.mounts, said.makes_directories).await?;
-        let image = engine.image_or_pull(&plan.image, progress).await?;
+        let image = match self.just_looked_at(&plan.image) {
+            Some(image) => image,
+            None => engine.image_or_pull(&plan.image, progress).await?,
+        };
         let programs = self.programs_of(engine, &image).await?;
         if self.0.mode == Mode::Native && programs == Programs::default() {
             return Err(nothing_to_wait(&plan.image));
@@ -112,6 +121,13 @@ impl DockerBackend {
         })
     }
 
+    /// An image that was looked at a moment ago: whoever opens a sandbox as soon as it has begun need not ask twice.
+    fn just_looked_at(&self, name: &str) -> Option<Image> {
+        let mut looked = self.0.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, of, image) = looked.take()?;
+        (of == name && at.elapsed() < MOMENT).then_some(image)
+    }
+
     /// The programs of an image; looked for once.
     async fn programs_of(&self, engine: &Engine, image: &Image) -> Result<Programs, Error> {
         let known = {
@@ -139,8 +155,12 @@ impl DockerBackend {
     pub(super) async fn usual_shell(&self) -> &'static str {
         let looking = async {
             let engine = self.engine().await.ok()?;
-            let image = engine.image(&self.0.config.image.value).await.ok()??;
-            self.programs_of(&engine, &image).await.ok()?.shell
+            let name = &self.0.config.image.value;
+            let image = engine.image(name).await.ok()??;
+            let shell = self.programs_of(&engine, &image).await.ok()?.shell;
+            let mut looked = self.0.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            *looked = Some((Instant::now(), name.clone(), image));
+            shell
         };
         match looking.await {
             Some(Shell { name: "bash", .. }) => "bash",
