@@ -127,6 +127,7 @@ fn serve_in_background(
         tools,
         leash,
         idle: arguments.idle,
+        stays_for_clients: true,
     };
     let resident = Resident::new(setting)?;
     say(tell, READY)?;

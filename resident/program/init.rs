@@ -63,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         tools: tools.flatten(),
         leash,
         idle: arguments.idle,
+        stays_for_clients: false,
     })?
     .run()?;
     if let Some(home) = &home {

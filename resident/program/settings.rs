@@ -129,9 +129,18 @@ impl Arguments {
 
 /// A time; 0 is for ever.
 fn seconds(value: &OsStr) -> Result<Option<Duration>, String> {
-    let seconds = value.to_str().and_then(|value| value.parse().ok());
-    let seconds: u64 = seconds.ok_or_else(|| format!("{} is no number of seconds", value.display()))?;
-    Ok(Some(Duration::from_secs(seconds)).filter(|idle| !idle.is_zero()))
+    let text = value.to_str().unwrap_or_default();
+    let idle = match text.strip_suffix("ms") {
+        Some(number) => number.parse().map(Duration::from_millis),
+        None => text.parse().map(Duration::from_secs),
+    };
+    let idle = idle.map_err(|_| {
+        format!(
+            "{} is no number of seconds, nor of milliseconds (ms)",
+            value.display()
+        )
+    })?;
+    Ok(Some(idle).filter(|idle| !idle.is_zero()))
 }
 
 /// Names with values.

@@ -3,7 +3,7 @@
 use herm_protocol::{
     Adapter, Error, Finished,
     exec::RunParams,
-    sandbox::{OpenParams, Opened, SandboxInfo},
+    sandbox::{OpenParams, Opened, ReapParams, Reaped, SandboxInfo},
 };
 
 use super::{docker::DockerBackend, local::LocalBackend};
@@ -38,6 +38,17 @@ impl Backend {
         match self {
             Self::Local(backend) => backend,
             Self::Docker(backend) => backend,
+        }
+    }
+
+    /// Looks for what is wrong with its configuration on whatever machine. Nothing is asked of an engine.
+    ///
+    /// # Errors
+    /// The first thing with which no sandbox could be opened.
+    pub fn check_configuration(&self) -> Result<(), Error> {
+        match self {
+            Self::Local(_) => Ok(()),
+            Self::Docker(backend) => backend.check_configuration(),
         }
     }
 
@@ -87,6 +98,17 @@ impl Backend {
         match self {
             Self::Local(backend) => backend.kept_remarks().await,
             Self::Docker(backend) => backend.kept_remarks().await,
+        }
+    }
+
+    /// Removes what nobody needs any more of this user's, and tells what was left.
+    ///
+    /// # Errors
+    /// Something cannot be looked at or removed. What was removed by then is gone.
+    pub async fn reap(&self, params: ReapParams) -> Result<Reaped, Error> {
+        match self {
+            Self::Local(backend) => backend.reap(params).await,
+            Self::Docker(backend) => Box::pin(backend.reap(params)).await,
         }
     }
 

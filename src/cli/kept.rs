@@ -1,4 +1,4 @@
-//! `herm ps` and `herm rm`: sandboxes that are kept under a key.
+//! `herm ps`, `herm rm` and `herm reap`: sandboxes that are kept under a key.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use herm::backend::{Backend, docker::REACHED_BY, local::LOWER_LIMITS};
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
     Error, ErrorKind,
-    sandbox::{OpenState, Opened, SandboxState},
+    sandbox::{OpenState, Opened, ReapParams, Reapable, Reaped, SandboxState},
 };
 
 use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
@@ -42,6 +42,66 @@ pub(super) struct ListArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Remove what nobody needs any more: what killed processes have left, and kept sandboxes that were ended from outside long ago.
+///
+/// What runs stays, and so does what `herm` itself has stopped. Files in volumes stay for the next sandbox under the key. What
+/// bears no label of this user's is not even looked at.
+///
+/// Exit codes: 0 done; 2 usage; 4 something could not be looked at or removed.
+#[derive(Debug, Args)]
+pub(super) struct ReapArguments {
+    #[command(flatten)]
+    backend: BackendArguments,
+    /// Tell what would be removed, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// How long a sandbox must have been ended, instead of twice `terminal.lifetime_seconds` (two minutes at least)
+    #[arg(long, value_name = "SECONDS")]
+    ended_for: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn reap(arguments: &ReapArguments) -> ExitCode {
+    let backend = match arguments.backend.open_to_look_after() {
+        Ok(backend) => backend,
+        Err((exit, message)) => return fail(exit, message),
+    };
+    block_on(async {
+        let reaped = backend
+            .reap(ReapParams {
+                ended_for_ms: arguments.ended_for.map(|seconds| u64::from(seconds) * 1000),
+                dry_run: arguments.dry_run,
+            })
+            .await;
+        match reaped {
+            Ok(reaped) if arguments.json => print(&serde_json::to_string_pretty(&reaped).unwrap_or_default()),
+            Ok(reaped) => print(&in_lines(&reaped, arguments.dry_run)),
+            Err(error) => fail(refused(&error), error),
+        }
+    })
+}
+
+/// What was removed and what was left, a line each.
+fn in_lines(reaped: &Reaped, dry_run: bool) -> String {
+    let removed = if dry_run { "would go" } else { "removed" };
+    let line = |word: &str, one: &Reapable| {
+        let key = one.key.as_deref().map(|key| format!(" of {}", on_one_line(key)));
+        let (kind, id, why) = (&one.kind, on_one_line(&one.id), &one.why);
+        format!("{word:<8}  {kind} {id}{}: {why}", key.unwrap_or_default())
+    };
+    let gone = reaped.removed.iter().map(|one| line(removed, one));
+    let lines: Vec<_> = gone
+        .chain(reaped.kept.iter().map(|one| line("stays", one)))
+        .collect();
+    if lines.is_empty() {
+        "nothing was left by anybody".into()
+    } else {
+        lines.join("\n")
+    }
 }
 
 /// Remove sandboxes that are kept under a key, with their files and with everything that runs in them.

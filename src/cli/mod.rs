@@ -55,6 +55,7 @@ enum Command {
     Bench(bench::Arguments),
     Exec(exec::Arguments),
     Ps(kept::ListArguments),
+    Reap(kept::ReapArguments),
     Rm(kept::RemoveArguments),
     Jobs(jobs::Arguments),
     Doctor(doctor::Arguments),
@@ -113,7 +114,13 @@ impl Command {
     fn is_of_the_executor(&self) -> bool {
         matches!(
             self,
-            Self::Exec(_) | Self::Ps(_) | Self::Rm(_) | Self::Jobs(_) | Self::Doctor(_) | Self::Config(_)
+            Self::Exec(_)
+                | Self::Ps(_)
+                | Self::Reap(_)
+                | Self::Rm(_)
+                | Self::Jobs(_)
+                | Self::Doctor(_)
+                | Self::Config(_)
         )
     }
 
@@ -128,6 +135,7 @@ impl Command {
             Self::Bench(arguments) => bench::run(arguments),
             Self::Exec(arguments) => exec::run(arguments),
             Self::Ps(arguments) => kept::list(&arguments),
+            Self::Reap(arguments) => kept::reap(&arguments),
             Self::Rm(arguments) => kept::remove(&arguments),
             Self::Jobs(arguments) => jobs::run(arguments),
             Self::Doctor(arguments) => doctor::run(arguments),

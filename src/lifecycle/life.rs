@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Life {
     /// Whether it ends with the process that made it, however that ends.
     pub with_its_caller: bool,
-    /// For how long nothing may go on in it: no command, no job, no client, no outcome that nobody has fetched. None is no bound.
+    /// For how long nothing may go on in it: no command, no job, nothing that a client asks. None is no bound.
     pub idle: Option<Duration>,
     /// Whether nothing of it stays when it has ended, but what is kept in volumes.
     pub once: bool,
@@ -27,6 +27,16 @@ impl Life {
         idle: None,
         once: false,
     };
+
+    /// The life of a sandbox under a key that ends, with everything of it, when nothing has gone on in it for a while.
+    #[must_use]
+    pub const fn until_idle(idle: Duration) -> Self {
+        Self {
+            with_its_caller: false,
+            idle: Some(idle),
+            once: true,
+        }
+    }
 
     /// The life of a sandbox under a key. `across_processes` is whether it outlives the process that made it, `persistent`
     /// whether its files are kept from session to session, `lifetime` how long it may be idle where one of them is not so;

@@ -21,7 +21,8 @@ use crate::{
     method::{Notification as _, OpenProgress},
     policy::{ClassifyParams, HostAccess},
     sandbox::{
-        CloseParams, Closed, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
+        CloseParams, Closed, OpenParams, Opened, ProgressParams, ReapParams, Reaped, SandboxInfo,
+        SandboxList, SandboxRef,
     },
     session::SessionRef,
 };
@@ -57,6 +58,11 @@ pub trait Adapter: Send + Sync + 'static {
     /// Describes a sandbox.
     async fn inspect(&self, _: SandboxRef) -> Result<SandboxInfo, Error> {
         Err(Error::unsupported("sandbox.inspect"))
+    }
+
+    /// Removes what nobody needs any more, and nothing else.
+    async fn reap(&self, _: ReapParams) -> Result<Reaped, Error> {
+        Err(Error::unsupported("sandbox.reap"))
     }
 
     /// Starts a command that goes on as a job.
@@ -192,6 +198,10 @@ impl<A: Adapter> Adapter for std::sync::Arc<A> {
 
     async fn inspect(&self, params: SandboxRef) -> Result<SandboxInfo, Error> {
         (**self).inspect(params).await
+    }
+
+    async fn reap(&self, params: ReapParams) -> Result<Reaped, Error> {
+        (**self).reap(params).await
     }
 
     async fn start_job(&self, params: RunParams) -> Result<JobStarted, Error> {

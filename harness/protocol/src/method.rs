@@ -18,7 +18,8 @@ use crate::{
     policy::{ClassifyParams, HostAccess},
     rpc::{ToolCallParams, ToolReply, ToolReplyParams},
     sandbox::{
-        CloseParams, Closed, Empty, OpenParams, Opened, ProgressParams, SandboxInfo, SandboxList, SandboxRef,
+        CloseParams, Closed, Empty, OpenParams, Opened, ProgressParams, ReapParams, Reaped, SandboxInfo,
+        SandboxList, SandboxRef,
     },
     session::SessionRef,
 };
@@ -98,6 +99,7 @@ messages! {
         Close = "sandbox.close": CloseParams => Closed, "Lets go of a sandbox.";
         List = "sandbox.list": Empty => SandboxList, "Every sandbox of this caller.";
         Inspect = "sandbox.inspect": SandboxRef => SandboxInfo, "One sandbox.";
+        Reap = "sandbox.reap": ReapParams => Reaped, "Removes what nobody needs any more.";
         Run = "exec.run": RunParams => RunResult, "Runs a command.";
         WriteStdin = "exec.stdin": StdinParams => StdinTaken, "Feeds a running command.";
         Cancel = "exec.cancel": CancelParams => Empty, "Ends a running command.";

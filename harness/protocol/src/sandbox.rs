@@ -40,6 +40,11 @@ pub struct SandboxSpec {
     /// The user that commands run as, by name or number. Needs `user`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// How long nothing may go on in it, in milliseconds, before it is ended and everything of it goes: no command, no job, no
+    /// call of this protocol that names it. A caller that has it open and asks nothing of it does not keep it. No bound when
+    /// not given; 0 is refused. Needs a key, and `reap`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
 }
 
 /// An environment variable. Names and values are bytes; neither holds NUL, a name is not empty and has no `=`.
@@ -228,6 +233,42 @@ pub enum CloseHow {
 pub struct Closed {
     /// Whether there was anything to close.
     pub existed: bool,
+}
+
+/// Parameters of `sandbox.reap`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReapParams {
+    /// How long a sandbox must have been ended, in milliseconds, by whatever but its own caller, to be of no use to anybody; what
+    /// is configured when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_for_ms: Option<u64>,
+    /// Whether it is only told what would be removed.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Answer to `sandbox.reap`: what was found of this subject's that nobody has open under a key or without one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reaped {
+    /// What was removed, or would be.
+    pub removed: Vec<Reapable>,
+    /// What was looked at and left, because somebody may need it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Reapable>,
+}
+
+/// Something that somebody may have left behind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Reapable {
+    /// What it is, as a ledger calls it; `sandbox` for a whole one.
+    pub kind: String,
+    /// Which. For a sandbox this is its id.
+    pub id: String,
+    /// The key of a sandbox, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Why it was removed or left, for people.
+    pub why: String,
 }
 
 /// Parameters of the calls that only name a sandbox.

@@ -431,6 +431,7 @@ async fn call(
         method::Close::NAME => answer!(method::Close, |params| adapter.close(params)),
         method::List::NAME => answer!(method::List, |_params| adapter.list()),
         method::Inspect::NAME => answer!(method::Inspect, |params| adapter.inspect(params)),
+        method::Reap::NAME => answer!(method::Reap, |params| adapter.reap(params)),
         method::ListJobs::NAME => answer!(method::ListJobs, |params| adapter.list_jobs(params)),
         method::ReadJob::NAME => answer!(method::ReadJob, |params| adapter.read_job(params)),
         method::WaitJob::NAME => answer!(method::WaitJob, |params| adapter.wait_job(params)),

@@ -212,7 +212,7 @@ fn what_a_check_of_another_suite_says_has_to_be_there() {
 #[test]
 fn a_planned_chapter_that_is_written_is_told() {
     let mut contract = bare();
-    let planned = contract.catalogue.planned["REAP"].clone();
+    let planned = contract.catalogue.planned["PAUSE"].clone();
     contract.catalogue.planned.insert("JOB".into(), planned);
     let told = check(&contract);
     assert_eq!(told.len(), 1, "{told:?}");

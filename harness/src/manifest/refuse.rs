@@ -18,12 +18,14 @@ impl ManifestAdapter {
             network,
             limits,
             user,
+            idle_ms,
         } = &params.spec;
         self.needs(params.key.is_some(), "attach")?;
         self.needs(image.is_some(), "image")?;
         self.needs(cwd.is_some(), "cwd")?;
         self.needs(!env.is_empty(), "env")?;
         self.needs(user.is_some(), "user")?;
+        self.needs(idle_ms.is_some(), "reap")?;
         self.needs(!mounts.is_empty(), "mounts")?;
         self.needs(matches!(network, Some(Network::None)), "network_none")?;
         self.needs(matches!(network, Some(Network::Allow { .. })), "network_allow")?;

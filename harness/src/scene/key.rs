@@ -39,7 +39,11 @@ impl Scene {
     /// Another caller takes the place of the one there was, which is given.
     pub(crate) async fn another_caller(&mut self) -> Result<Option<Worker>, Failure> {
         self.alone = true;
-        let other = self.workshop()?.employ().await?;
+        let workshop = self.workshop()?;
+        let other = match self.stay.as_ref().map(|stay| stay.room.clone()) {
+            Some(room) => workshop.employ_in(&room).await?,
+            None => workshop.employ().await?,
+        };
         Ok(self.worker.replace(other))
     }
 

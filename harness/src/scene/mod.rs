@@ -33,7 +33,9 @@ use herm_protocol::{
     exec::{Command, RunParams, RunResult, Stream},
     initialize::Initialized,
     method,
-    sandbox::{CloseHow, CloseParams, Closed, Network, OpenParams, Opened, ResourceLimits, SandboxSpec},
+    sandbox::{
+        CloseHow, CloseParams, Closed, Network, OpenParams, Opened, Reaped, ResourceLimits, SandboxSpec,
+    },
 };
 
 pub use beat::Beat;
@@ -137,6 +139,10 @@ pub(crate) struct Notes {
     pub(crate) mounted: Option<PathBuf>,
     /// The limits that the sandbox in question was given.
     pub(crate) limits: ResourceLimits,
+    /// How long the sandbox in question may be idle, in milliseconds.
+    pub(crate) idle_ms: Option<u64>,
+    /// What was told each time that somebody asked for what nobody needs to be removed.
+    pub(crate) reaped: Vec<Reaped>,
     /// How the backend was without each thing that it needs.
     pub(crate) without: Vec<Without>,
 }
@@ -192,7 +198,12 @@ impl Scene {
 
     async fn worker(&mut self) -> Result<&mut Worker, Failure> {
         if self.worker.is_none() {
-            self.worker = Some(self.workshop()?.borrow(self.alone).await?);
+            let workshop = self.workshop()?;
+            let worker = match self.stay.as_ref().map(|stay| stay.room.clone()) {
+                Some(room) => workshop.employ_in(&room).await?,
+                None => workshop.borrow(self.alone).await?,
+            };
+            self.worker = Some(worker);
         }
         self.worker
             .as_mut()

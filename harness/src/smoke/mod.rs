@@ -9,6 +9,7 @@ mod complaint;
 mod events;
 mod files;
 mod greeting;
+mod host_access;
 mod lifecycle;
 mod model;
 mod option;
@@ -109,6 +110,7 @@ async fn take(walk: &mut Walk<'_>, planned: &Planned, options: &SmokeOptions) {
         "timeout" => option::timeout(walk).await,
         "cancel" => option::cancel(walk).await,
         "files" => files::files(walk).await,
+        "host_access" => host_access::host_access(walk).await,
         "sandbox_not_found" => refusal::sandbox_not_found(walk).await,
         "unknown_method" => refusal::unknown_method(walk).await,
         "undeclared" => refusal::undeclared(walk).await,

@@ -39,7 +39,7 @@ const fn planned(
 }
 
 /// Every exchange.
-pub(super) const EXCHANGES: [Planned; 22] = [
+pub(super) const EXCHANGES: [Planned; 23] = [
     planned(
         "initialize",
         "initialize",
@@ -137,6 +137,13 @@ pub(super) const EXCHANGES: [Planned; 22] = [
         "a file comes back byte for byte, also when it is no text",
         Needs::Command,
         Some("files"),
+    ),
+    planned(
+        "host_access",
+        "policy.classify",
+        "how far a mount lets commands reach out of a sandbox, before anything is mounted",
+        Needs::Nothing,
+        Some("host_access"),
     ),
     planned(
         "sandbox_not_found",

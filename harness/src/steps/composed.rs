@@ -12,7 +12,7 @@ use super::{
     files::{change, file, relative, tree},
     general,
     isolation::{self, host, r#priv, secret, tenant},
-    lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, reuse, stale},
+    lifecycle::{attach, close, kept_files, leak, leave_beat, open, preflight, reap, reuse, stale},
 };
 use crate::{
     scene::{Failure, Scene},
@@ -57,6 +57,9 @@ pub(super) fn register(steps: &mut StepList) {
         })
         .when("the backend {words}", |scene, arguments| {
             Box::pin(async move { backend_does(scene, arguments.words(0)?).await })
+        })
+        .when("something goes on in it: {words}", |scene, arguments| {
+            Box::pin(async move { reap::go_on(scene, arguments.words(0)?).await })
         })
         .when("a program {words}", |scene, arguments| {
             Box::pin(async move { run_program(scene, arguments.words(0)?).await })
@@ -122,6 +125,9 @@ async fn backend_does(scene: &mut Scene, what: &str) -> StepResult {
     }
     if let Some(what) = what.strip_prefix("is told to ") {
         return cancel::tell(scene, what).await;
+    }
+    if let Some(what) = what.strip_prefix("removes what ") {
+        return reap::remove(scene, what).await;
     }
     match what {
         "closes them all at the same time" => race::close_together(scene).await,
@@ -273,6 +279,12 @@ async fn it_is(scene: &mut Scene, what: &str) -> StepResult {
         "a new sandbox, with nothing of the one before" => attach::new_and_empty(scene).await,
         "as the last caller has asked" => attach::as_asked(scene).await,
         "gone, and whoever uses it is told so" => attach::gone(scene).await,
+        "left as it was, and told why" => reap::left(scene).await,
+        "removed, and told why" => reap::removed(scene).await,
+        "told what would go, and there" => reap::would_go(scene).await,
+        "not told as removed" => reap::not_told_as_removed(scene),
+        "ended when its idle life is over, and not before" => reap::ends_in_time(scene).await,
+        "another one that its key opens, and of use" => reap::opens_anew(scene).await,
         "what was asked for, and no loss is left untold" => reuse::as_asked_and_told(scene).await,
         "described as running, under its own id, with the directory that commands start in" => {
             open::described_truly(scene).await

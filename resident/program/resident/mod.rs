@@ -74,6 +74,9 @@ pub(crate) struct Setting {
     pub(crate) leash: Option<OwnedFd>,
     /// How long it stays when nothing goes on; without, for ever.
     pub(crate) idle: Option<Duration>,
+    /// Whether something goes on as long as a client is there or an outcome is kept; else only what clients ask counts, and
+    /// what runs.
+    pub(crate) stays_for_clients: bool,
 }
 
 /// What is to be done at a time.
@@ -283,6 +286,7 @@ impl Resident {
         let Ok(mut connection) = Connection::new(socket) else {
             return;
         };
+        self.count_anew();
         self.last_connection += 1;
         let id = self.last_connection;
         if self

@@ -13,6 +13,7 @@ const LISTED: usize = 256;
 
 impl Resident {
     pub(super) fn answer(&mut self, connection: u64, request: Request) {
+        self.count_anew();
         match request {
             Request::Hello { .. } | Request::Prove { .. } => {
                 if let Some(connection) = self.connections.get_mut(&connection) {

@@ -138,20 +138,24 @@ impl Resident {
     }
 
     fn idle_end(&self, since: Instant) -> Option<Instant> {
-        self.setting.idle.map(|idle| since + idle)
+        self.setting.idle.and_then(|idle| since.checked_add(idle))
     }
 
-    /// Begins to count when nothing goes on, and stops when something does: a client, a job, an outcome that is kept.
+    /// Something has been asked: idleness is counted from the end of that.
+    pub(super) fn count_anew(&mut self) {
+        if let Some(end) = self.idle_since.take().and_then(|since| self.idle_end(since)) {
+            self.timers.remove(&(end, Timer::Idle));
+        }
+    }
+
+    /// Begins to count when nothing goes on, and stops when something does: a job, and where that counts a client and an
+    /// outcome that is kept.
     pub(super) fn watch_idleness(&mut self) {
-        let kept = self.jobs.values().any(|job| !job.is_over() || job.keep);
-        let busy = kept || !self.connections.is_empty() || self.shutdown.is_some();
+        let stays = self.setting.stays_for_clients;
+        let kept = self.jobs.values().any(|job| !job.is_over() || stays && job.keep);
+        let busy = kept || stays && !self.connections.is_empty() || self.shutdown.is_some();
         match self.idle_since {
-            Some(since) if busy => {
-                self.idle_since = None;
-                if let Some(end) = self.idle_end(since) {
-                    self.timers.remove(&(end, Timer::Idle));
-                }
-            }
+            Some(_) if busy => self.count_anew(),
             None if !busy => {
                 let now = Instant::now();
                 self.idle_since = Some(now);

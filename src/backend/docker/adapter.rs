@@ -14,14 +14,17 @@ use herm_protocol::{
     job::{JobInfo, JobList, JobListParams, JobOutput, JobOutputParams, JobRef, JobStarted, JobWaitParams},
     ledger::Ledger,
     policy::{ClassifyParams, HostAccess},
-    sandbox::{CloseHow, CloseParams, Closed, OpenParams, Opened, SandboxInfo, SandboxList, SandboxRef},
+    sandbox::{
+        CloseHow, CloseParams, Closed, OpenParams, Opened, ReapParams, Reaped, SandboxInfo, SandboxList,
+        SandboxRef,
+    },
     session::SessionRef,
 };
 use tokio::task::JoinSet;
 
 use super::{DockerBackend, declaration, files, run, sandbox::state_of};
 use crate::{
-    backend::local::check,
+    backend::local::{Mode, check},
     caller::Caller,
     files::inside::{self, Call},
     resident::info,
@@ -120,6 +123,13 @@ impl Adapter for DockerBackend {
         let container = self.engine().await?.container(&sandbox.id).await?;
         let container = container.ok_or_else(|| Error::sandbox_not_found(&params.sandbox))?;
         Ok(sandbox.describe(state_of(&container)))
+    }
+
+    async fn reap(&self, params: ReapParams) -> Result<Reaped, Error> {
+        if self.0.mode == Mode::Native {
+            return Err(Error::unsupported("sandbox.reap"));
+        }
+        Box::pin(self.reap(params)).await
     }
 
     async fn start_job(&self, params: RunParams) -> Result<JobStarted, Error> {

@@ -105,7 +105,7 @@ fn first_process(making: &Making<'_>, mode: Mode) -> (Vec<String>, Vec<String>) 
                 arguments.extend([String::from("--leash"), leash]);
             }
             if let Some(idle) = life.idle {
-                arguments.extend([String::from("--idle"), idle.as_secs().max(1).to_string()]);
+                arguments.extend([String::from("--idle"), format!("{}ms", idle.as_millis().max(1))]);
             }
             (vec![carrier::program(binary)], arguments)
         }

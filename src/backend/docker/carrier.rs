@@ -3,6 +3,8 @@
 //! The engine may be on another machine, so that the volume is filled through it, by a container that is made for that and
 //! never started. What an interrupted filling has left is seen by its size, and filled again.
 
+use std::collections::HashMap;
+
 use bollard::{
     body_full,
     models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest},
@@ -65,16 +67,23 @@ pub(super) fn wanted(binary: &Binary) -> VolumeCreateRequest {
 }
 
 impl Engine {
-    /// Sees to it that the program is on the volume that a container was made with.
+    /// Sees to it that the program is on the volume that a container was made with. A container with these labels brings it.
     ///
     /// # Errors
     /// It cannot be brought there.
-    pub(super) async fn carry(&self, container: &str, image: &str, binary: &Binary) -> Result<(), Error> {
+    pub(super) async fn carry(
+        &self,
+        container: &str,
+        image: &str,
+        binary: &Binary,
+        labels: HashMap<String, String>,
+    ) -> Result<(), Error> {
         if self.is_carried(container, binary).await? {
             return Ok(());
         }
         let body = ContainerCreateBody {
             image: Some(image.to_owned()),
+            labels: Some(labels),
             cmd: Some(vec!["-".into()]),
             network_disabled: Some(true),
             host_config: Some(HostConfig {

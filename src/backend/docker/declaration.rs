@@ -47,6 +47,7 @@ pub(super) const OFFERED: &[&str] = &[
     "limits_pids",
     "mounts",
     "network_none",
+    "reap",
 ];
 
 /// What only a resident gives.
@@ -56,6 +57,7 @@ const OF_RESIDENT: &[&str] = &[
     "jobs",
     "persist_files",
     "persist_processes",
+    "reap",
     "rpc",
     "sessions",
     "survive_client",

@@ -153,6 +153,8 @@ impl DockerBackend {
                 },
                 None => spec.clone(),
             },
+            once: prepared.life.once,
+            stopped: false,
         };
         let sandbox = Sandbox {
             id: name,
@@ -359,6 +361,7 @@ impl DockerBackend {
         .await?;
         let making = self.making(prepared, owner, kept, &secret);
         let begun = Box::pin(self.make(engine, &making, &kept.meeting)).await?;
+        self.reap_meanwhile();
         let then = SaidThen {
             container: begun.container.id.clone().unwrap_or_default(),
             said: prepared.said,
@@ -519,7 +522,7 @@ impl Seen {
     }
 }
 
-fn state_of(container: &ContainerInspectResponse) -> State {
+pub(super) fn state_of(container: &ContainerInspectResponse) -> State {
     use ContainerStateStatusEnum as Status;
     match container.state.as_ref().and_then(|state| state.status) {
         Some(Status::RUNNING) => State::Running,

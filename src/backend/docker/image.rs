@@ -1,6 +1,6 @@
 //! Images: whether one is there, getting it where it is not, and what is in it.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use bollard::{
     models::{ContainerCreateBody, ImageInspect},
@@ -185,13 +185,18 @@ impl Engine {
         }
     }
 
-    /// The programs of an image. A container is made to look, and never started.
+    /// The programs of an image. A container with these labels is made to look, and never started.
     ///
     /// # Errors
     /// The engine does not answer.
-    pub(super) async fn programs_of(&self, image: &Image) -> Result<Programs, Error> {
+    pub(super) async fn programs_of(
+        &self,
+        image: &Image,
+        labels: HashMap<String, String>,
+    ) -> Result<Programs, Error> {
         let body = ContainerCreateBody {
             image: Some(image.id.clone()),
+            labels: Some(labels),
             // Nothing is run; an image may have nothing that could be.
             cmd: Some(vec!["-".into()]),
             network_disabled: Some(true),

@@ -123,13 +123,24 @@ impl DockerBackend {
         if open.as_ref().is_some_and(|sandbox| sandbox.key.is_none()) {
             return Err(without_key("how: stop"));
         }
-        let Some((owner, key, _)) = self.kept_of(id).await? else {
+        let Some((owner, key, directory)) = self.kept_of(id).await? else {
             self.sandboxes().open.remove(id);
             return Ok(Closed { existed: false });
         };
         let lock = lock::lock(&owner.base, &key).await?;
         let engine = self.engine().await?;
         let existed = Box::pin(engine.stop(id)).await?;
+        if existed {
+            blocking("what is kept of the sandbox", move || {
+                // Without a record it was removed meanwhile.
+                let record = Record::read(&directory, &key)?;
+                record.map_or(Ok(()), |record| {
+                    let stopped = true;
+                    Record { stopped, ..record }.write(&directory)
+                })
+            })
+            .await?;
+        }
         self.sandboxes().open.remove(id);
         drop(lock);
         Ok(Closed { existed })
@@ -292,7 +303,7 @@ impl Engine {
     }
 
     /// Every volume of an owner.
-    async fn volumes(&self, owner: &Owner) -> Result<Vec<String>, Error> {
+    pub(super) async fn volumes(&self, owner: &Owner) -> Result<Vec<String>, Error> {
         let label = format!("{}={}", names::OWNER, owner.name);
         let filters: HashMap<&str, Vec<&str>> = [("label", vec![label.as_str()])].into();
         let options = bollard::query_parameters::ListVolumesOptionsBuilder::new()

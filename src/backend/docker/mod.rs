@@ -31,6 +31,7 @@ mod open;
 mod outside;
 mod prepare;
 mod reach;
+mod reap;
 mod record;
 mod remembered;
 mod run;
@@ -43,7 +44,7 @@ use std::{
     fmt::Display,
     io::Write as _,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::Instant,
 };
 
@@ -86,6 +87,8 @@ struct Inner {
     guard: Guard,
     place: Mutex<Place>,
     sandboxes: Mutex<Sandboxes>,
+    /// Whether it was looked for what others have left.
+    reaped: AtomicBool,
 }
 
 /// Where what belongs to sandboxes is kept on this machine.
@@ -125,6 +128,7 @@ impl DockerBackend {
                 kept: None,
             }),
             sandboxes: Mutex::default(),
+            reaped: AtomicBool::new(false),
         }))
     }
 

@@ -8,6 +8,8 @@ use std::{
 use herm_protocol::hexadecimal;
 use herm_resident::wire::sha256;
 
+use crate::{backend::local::kept, lifecycle::Maker};
+
 /// How every name that is made here begins.
 pub(super) const PREFIX: &str = "herm-";
 
@@ -28,6 +30,9 @@ pub(super) const PARTS: &str = "herm.parts";
 
 /// The label that says that a container is kept under a key; those without end with their caller.
 pub(super) const KEPT: &str = "herm.kept";
+
+/// The label that says which process made what is to end with it: see [`crate::lifecycle::Maker`].
+pub(super) const MAKER: &str = "herm.maker";
 
 /// Bytes of a digest in an owner's name.
 const OWNER_BYTES: usize = 6;
@@ -60,6 +65,23 @@ impl Owner {
     pub(super) fn container_of(&self, key: &str) -> String {
         let digest = hexadecimal(&sha256(key.as_bytes())[..16]);
         format!("{PREFIX}{}-{digest}", self.name)
+    }
+
+    /// Where the sandbox of a key lies on this machine whose container has that name; none for other names.
+    pub(super) fn directory_of(&self, container: &str) -> Option<PathBuf> {
+        let digest = container
+            .strip_prefix(PREFIX)?
+            .strip_prefix(&self.name)?
+            .strip_prefix('-')?;
+        let is_one = digest.len() == 32 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_one.then(|| kept::directory_named(&self.base, digest))
+    }
+
+    /// The labels of what is to end with this process.
+    pub(super) fn labels_of_process(&self, run: &str) -> HashMap<String, String> {
+        let mut labels = self.labels(run);
+        labels.extend(Maker::this_process().map(|maker| (MAKER.to_owned(), maker.to_string())));
+        labels
     }
 
     /// The labels of whatever is made.
@@ -116,5 +138,22 @@ mod tests {
         );
         assert_eq!(one.labels("r")[RUN], "r");
         assert!(!one.labels("").contains_key(RUN));
+        assert!(one.labels_of_process("").contains_key(MAKER) && !one.labels("").contains_key(MAKER));
+    }
+
+    #[test]
+    fn the_place_of_a_key_is_found_by_the_name_of_its_container() {
+        let one = Owner::of(Path::new("/no/a"));
+        let place = kept::directory_of(&one.base, "k");
+        assert_eq!(one.directory_of(&one.container_of("k")), Some(place));
+        let other = Owner::of(Path::new("/no/b"));
+        for name in [
+            other.container_of("k"),
+            format!("{}-x", one.container_of("k")),
+            format!("herm-{}-..", one.name),
+            "herm-abc".into(),
+        ] {
+            assert_eq!(one.directory_of(&name), None, "{name}");
+        }
     }
 }

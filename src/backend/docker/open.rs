@@ -169,7 +169,7 @@ impl DockerBackend {
             name: &name,
             meeting: meeting.path(),
             secret: &secret,
-            labels: owner.labels(&run),
+            labels: owner.labels_of_process(&run),
         };
         let made = Box::pin(self.make(engine, &making, &meeting)).await;
         let Begun {
@@ -259,7 +259,8 @@ impl DockerBackend {
         let container = engine.container_there(making.name).await?;
         given::check(making.name, body, &container)?;
         if let Some(binary) = &prepared.binary {
-            engine.carry(id, &prepared.image.id, binary).await?;
+            let labels = self.owner().await?.labels_of_process(&self.place().run);
+            engine.carry(id, &prepared.image.id, binary, labels).await?;
         }
         engine.start(making.name).await?;
         let container = engine.container_there(making.name).await?;

@@ -77,7 +77,7 @@ impl DockerBackend {
             None => Said::from(&engine.info().await?),
         };
         let mut config = self.0.config.clone();
-        if name.is_none() {
+        if name.is_none() || spec.idle_ms.is_some() {
             // Nobody finds its files again.
             config.persistent.value = false;
         }
@@ -98,13 +98,14 @@ impl DockerBackend {
             }
             Mode::Native => None,
         };
-        let life = match name {
-            Some(_) => Life::of_key(
+        let life = match (name, spec.idle_ms) {
+            (Some(_), Some(idle)) => Life::until_idle(Duration::from_millis(idle)),
+            (Some(_), None) => Life::of_key(
                 config.persist_across_processes,
                 config.persistent.value,
                 config.lifetime,
             ),
-            None => Life::OF_ONE_CALLER,
+            (None, _) => Life::OF_ONE_CALLER,
         };
         let fingerprint = Fingerprint::of(&plan, &image, self.0.mode, life)?;
         let volumes = name.map_or_else(Vec::new, |name| body::names_of(&plan.kept, name));
@@ -138,11 +139,13 @@ impl DockerBackend {
             return Ok(known);
         }
         // An image never changes under its id, so that another process may have looked.
-        let base = self.owner().await?.base;
+        let owner = self.owner().await?;
+        let base = owner.base.clone();
         let found = if let Some(found) = remembered::programs(&base, &image.id).await {
             found
         } else {
-            let found = engine.programs_of(image).await?;
+            let labels = owner.labels_of_process(&self.place().run);
+            let found = engine.programs_of(image, labels).await?;
             remembered::keep_programs(&base, &image.id, found).await;
             found
         };

@@ -19,6 +19,12 @@ pub(super) struct Record {
     pub(super) key: String,
     /// What it was opened with when it was made. The directory, and so this file, is its user's alone.
     pub(super) spec: SandboxSpec,
+    /// Whether nothing of it is to stay when it has ended.
+    #[serde(default)]
+    pub(super) once: bool,
+    /// Whether its caller has stopped it, and nobody has opened it since.
+    #[serde(default)]
+    pub(super) stopped: bool,
 }
 
 impl Record {
@@ -41,6 +47,7 @@ impl Record {
                 disk_bytes: limits.disk_bytes.or(made.limits.disk_bytes),
             },
             user: asked.user.clone().or_else(|| made.user.clone()),
+            idle_ms: asked.idle_ms.or(made.idle_ms),
             ..asked.clone()
         }
     }
@@ -79,6 +86,14 @@ impl Record {
     }
 }
 
+/// Whether anything is written in a directory. This blocks.
+///
+/// # Errors
+/// It cannot be looked at.
+pub(super) fn is_there(directory: &Path) -> std::io::Result<bool> {
+    directory.join(FILE).try_exists()
+}
+
 /// Every record below a directory, with where it lies. This blocks.
 pub(super) fn all(base: &Path) -> Vec<(Record, std::path::PathBuf)> {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
@@ -113,6 +128,7 @@ mod tests {
                 },
                 ..SandboxSpec::default()
             },
+            ..Record::default()
         };
         assert_eq!(made.with(&SandboxSpec::default()), made.spec);
         let asked = SandboxSpec {

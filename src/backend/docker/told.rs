@@ -12,7 +12,7 @@ use herm_protocol::{Error, sandbox::SandboxSpec};
 use super::{DockerBackend, facts::Said};
 use crate::{
     backend::local::{adapter::blocking, kept},
-    policy,
+    policy::{self, HostFacts},
 };
 
 /// Where the lines are that have been told, in the directory of the owner.
@@ -22,6 +22,14 @@ const TOLD: &str = "told";
 const LARGEST: u64 = 64 * 1024;
 
 impl DockerBackend {
+    /// Looks for what is wrong with the configuration whatever engine there is, which is not asked.
+    ///
+    /// # Errors
+    /// The first thing that no container could be made of.
+    pub fn check_configuration(&self) -> Result<(), Error> {
+        policy::plan(&self.0.config, &SandboxSpec::default(), &HostFacts::complete()).map(drop)
+    }
+
     /// What of the configuration does not hold in sandboxes of this engine, a line each.
     ///
     /// # Errors

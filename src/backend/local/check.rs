@@ -196,12 +196,24 @@ pub(in crate::backend) fn spec(
         (limits.cpu_millis.is_some(), "limits_cpu"),
         (limits.disk_bytes.is_some(), "limits_disk"),
         (spec.user.is_some(), "user"),
+        (spec.idle_ms.is_some(), "reap"),
     ];
     if let Some((_, what)) = unsupported
         .iter()
         .find(|(asked, what)| *asked && !offered.contains(what))
     {
         return Err(Error::unsupported(*what));
+    }
+    match (spec.idle_ms, key) {
+        (Some(0), _) => {
+            let problem = "is 0, which would end it at once; leave it out for no bound";
+            return Err(Error::invalid_argument("spec.idle_ms", problem));
+        }
+        (Some(_), None) => {
+            let problem = "is for sandboxes under a key: without one it ends with its caller";
+            return Err(Error::invalid_argument("spec.idle_ms", problem));
+        }
+        _ => {}
     }
     if let Some(cwd) = &spec.cwd {
         path("spec.cwd", cwd)?;

@@ -4,7 +4,10 @@ use std::{os::unix::ffi::OsStrExt as _, path::PathBuf};
 
 use herm_protocol::{
     ByteString, Error, ErrorKind,
-    sandbox::{Closed, OpenState, Opened, SandboxInfo, SandboxSpec, SandboxState, Variable},
+    sandbox::{
+        Closed, OpenState, Opened, ReapParams, Reapable, Reaped, SandboxInfo, SandboxSpec, SandboxState,
+        Variable,
+    },
 };
 
 use super::{
@@ -125,6 +128,27 @@ impl LocalBackend {
         }
         remarks.extend(damaged);
         Ok(remarks)
+    }
+
+    /// Tells which sandboxes are kept. Nothing of this machine has to be reaped: what runs in one is ended with it, its files
+    /// are promised to the next command under its key, and what killed clients leave is removed by every look.
+    ///
+    /// # Errors
+    /// Where they are kept cannot be read.
+    pub async fn reap(&self, _: ReapParams) -> Result<Reaped, Error> {
+        let kept = self.list_kept().await?.into_iter().map(|info| Reapable {
+            kind: "sandbox".into(),
+            id: info.sandbox,
+            key: info.key,
+            why: match info.state {
+                SandboxState::Running => "it runs".into(),
+                _ => "its files are there for the next command under its key".into(),
+            },
+        });
+        Ok(Reaped {
+            removed: Vec::new(),
+            kept: kept.collect(),
+        })
     }
 
     /// Those of them that this backend's callers may see: none where nothing can be kept.

@@ -258,6 +258,11 @@ pub(in crate::backend) fn directory_of(base: &Path, key: &str) -> PathBuf {
     base.join(id_of(key))
 }
 
+/// The same by the digest of the key, in hexadecimal.
+pub(in crate::backend) fn directory_named(base: &Path, digest: &str) -> PathBuf {
+    base.join(format!("{ID}{digest}"))
+}
+
 /// Where the resident of a key is at home.
 pub(super) fn home_of(base: &Path, key: &str) -> PathBuf {
     home_in(&directory_of(base, key))
@@ -280,7 +285,7 @@ pub(super) fn is_inhabited(home: &Path) -> bool {
 const ID: &str = "kept-";
 
 /// Whether an id may be that of a kept sandbox.
-pub(super) fn is_id(id: &str) -> bool {
+pub(in crate::backend) fn is_id(id: &str) -> bool {
     id.starts_with(ID)
 }
 

@@ -134,11 +134,19 @@ fn holds(pid: i32, wanted: &fs::Metadata) -> io::Result<bool> {
 
 /// The lock of a key, if nobody holds it now. This blocks, shortly.
 pub(super) fn try_lock(base: &Path, key: &str) -> Option<File> {
-    lock_once(
-        &directory_of(base, key).with_extension(LOCK_ENDING),
-        Instant::now(),
-    )
-    .ok()
+    lock_within(&directory_of(base, key), Duration::ZERO)
+}
+
+/// The same by the directory of a sandbox, which need not be there, if it is to be had within a time. This blocks for that
+/// long.
+pub(in crate::backend) fn lock_within(directory: &Path, patience: Duration) -> Option<File> {
+    lock_once(&directory.with_extension(LOCK_ENDING), Instant::now() + patience).ok()
+}
+
+/// Removes the lock of a directory that is gone, which the caller holds, so that nobody waits for a file that nobody else sees.
+pub(in crate::backend) fn remove_held(directory: &Path, lock: File) {
+    let _ = fs::remove_file(directory.with_extension(LOCK_ENDING));
+    drop(lock);
 }
 
 fn lock_once(path: &Path, until: Instant) -> io::Result<File> {

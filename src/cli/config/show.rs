@@ -80,7 +80,8 @@ pub(super) fn check(sources: &Sources) -> Result<ExitCode, Refusal> {
         "{} {there}\ncommands run on: {backend} ({origin})",
         file.display()
     ));
-    herm::backend::open_backend(&config, sources, SpoolFull::default()).map_err(usage)?;
+    let backend = herm::backend::open_backend(&config, sources, SpoolFull::default()).map_err(usage)?;
+    backend.check_configuration().map_err(usage)?;
     Ok(printed)
 }
 

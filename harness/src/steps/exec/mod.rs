@@ -31,6 +31,7 @@ pub(super) mod timeout;
 mod together;
 pub(super) mod user;
 
+pub(crate) use rpc::call_late;
 pub(crate) use together::Expected;
 
 use crate::step::StepList;

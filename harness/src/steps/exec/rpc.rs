@@ -16,7 +16,7 @@ use crate::{
     steps::{
         composed::unknown,
         exec::otherwise,
-        general::{all_bytes, expect_outcome},
+        general::{all_bytes, expect_outcome, show},
     },
 };
 
@@ -231,6 +231,17 @@ async fn run_params(scene: &mut Scene, rpc: Rpc, params: RunParams, timeout_ms: 
     let record = exec.wait(patience).await.map_err(|fault| scene.broken(fault))?;
     scene.keep(record);
     Ok(())
+}
+
+/// A command calls a tool that takes longer than most who ask would wait, and is answered.
+pub(crate) async fn call_late(scene: &mut Scene) -> StepResult {
+    let text = format!("printf 321 | {}", call_of(TURN_LATE));
+    run(scene, Rpc::allowing([TURN_LATE]), text).await?;
+    let seen = scene.record()?.bytes(Stream::Stdout);
+    if seen == b"123" {
+        return Ok(());
+    }
+    Err(Failure::failed("the tool's answer", show(&seen)))
 }
 
 /// A command that keeps a beat calls a tool again and again until its deadline.

@@ -120,6 +120,7 @@ async fn first(scene: &mut Scene, kind: &str) -> StepResult {
     };
     let asked = reuse::asked(wish)?;
     scene.notes.limits.clone_from(&asked.limits);
+    scene.notes.idle_ms = asked.idle_ms;
     let spec = SandboxSpec {
         env,
         cwd,

@@ -33,6 +33,9 @@ pub(super) fn register(steps: &mut StepList) {
                 scene.note_what_there_is().await
             })
         })
+        .given("a backend in a run of its own", |scene, _| {
+            Box::pin(scene.begin_stay())
+        })
         .given(
             "another caller in a run of its own, whose command keeps a beat",
             |scene, _| Box::pin(scene.bring_neighbour()),

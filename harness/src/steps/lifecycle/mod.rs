@@ -6,6 +6,7 @@ pub(super) mod kept_files;
 pub(super) mod leak;
 pub(super) mod open;
 pub(super) mod preflight;
+pub(super) mod reap;
 pub(super) mod reuse;
 pub(super) mod stale;
 

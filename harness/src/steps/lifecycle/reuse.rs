@@ -5,7 +5,10 @@ use herm_protocol::{
     sandbox::{OpenState, ResourceLimits, SandboxSpec},
 };
 
-use super::attach::{self, opened_in_words};
+use super::{
+    attach::{self, opened_in_words},
+    reap,
+};
 use crate::{
     scene::{Failure, Scene, shell},
     step::StepResult,
@@ -17,6 +20,12 @@ pub(super) fn asked(words: Option<&str>) -> Result<SandboxSpec, Failure> {
     let Some(words) = words else {
         return Ok(SandboxSpec::default());
     };
+    if let Some(idle) = reap::idle_life(words) {
+        return Ok(SandboxSpec {
+            idle_ms: Some(idle),
+            ..SandboxSpec::default()
+        });
+    }
     isolation::spec_of(words).ok_or_else(|| unknown(words, "asked of a sandbox"))
 }
 
