@@ -45,6 +45,22 @@ impl Resident {
     /// # Errors
     /// The resident cannot be reached, or lies.
     pub async fn jobs(&self, sandbox: &str) -> Result<Vec<JobRecord>, Error> {
+        let mut all = self.records(sandbox).await?;
+        all.retain(is_job);
+        Ok(all)
+    }
+
+    /// How many commands and jobs have not ended, with what they have left behind.
+    ///
+    /// # Errors
+    /// The resident cannot be reached.
+    pub async fn going_on(&self, sandbox: &str) -> Result<usize, Error> {
+        let all = self.records(sandbox).await?;
+        let going_on = |record: &&JobRecord| record.alive || record.state == JobState::Running;
+        Ok(all.iter().filter(going_on).count())
+    }
+
+    async fn records(&self, sandbox: &str) -> Result<Vec<JobRecord>, Error> {
         let mut all: Vec<JobRecord> = Vec::new();
         loop {
             let after = all.last().map_or(0, |last| last.job);
@@ -65,7 +81,6 @@ impl Resident {
                 return Err(out_of_turn());
             }
             if done {
-                all.retain(is_job);
                 return Ok(all);
             }
         }

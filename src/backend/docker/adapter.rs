@@ -22,7 +22,7 @@ use herm_protocol::{
 };
 use tokio::task::JoinSet;
 
-use super::{DockerBackend, declaration, files, run, sandbox::state_of};
+use super::{DockerBackend, declaration, files, find::Claim, run, sandbox::state_of};
 use crate::{
     backend::local::{Mode, check},
     caller::Caller,
@@ -84,7 +84,7 @@ impl Adapter for DockerBackend {
     }
 
     async fn open(&self, params: OpenParams, progress: Progress) -> Result<Opened, Error> {
-        Box::pin(self.open_and_tell(params, Some(&progress))).await
+        Box::pin(self.open_and_tell(params, Claim::Whole, Some(&progress))).await
     }
 
     async fn close(&self, params: CloseParams) -> Result<Closed, Error> {

@@ -60,15 +60,7 @@ fn name_of(role: &str, container: &str) -> String {
 pub(super) fn of(making: &Making<'_>, mode: Mode) -> Result<ContainerCreateBody, Error> {
     let plan = &making.prepared.plan;
     let (entrypoint, command) = first_process(making, mode);
-    let mut env: Vec<String> = plan
-        .variables
-        .of_container
-        .iter()
-        .map(|(name, value)| format!("{name}={}", value.expose()))
-        .collect();
-    if mode == Mode::Resident {
-        env.push(making.secret.variable());
-    }
+    let secret = (mode == Mode::Resident).then(|| making.secret.variable());
     let mut labels: HashMap<String, String> = plan.labels.clone().into_iter().collect();
     labels.extend(making.labels.clone());
     let fingerprint = making.prepared.fingerprint.clone();
@@ -82,7 +74,7 @@ pub(super) fn of(making: &Making<'_>, mode: Mode) -> Result<ContainerCreateBody,
         working_dir: Some(plan.workdir.clone()),
         hostname: plan.hostname.clone(),
         domainname: plan.domainname.clone(),
-        env: Some(env),
+        env: Some(secret.into_iter().collect()),
         labels: Some(labels),
         host_config: Some(host_config(making, mode)?),
         healthcheck: plan.no_healthcheck.then(|| HealthConfig {

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use bollard::models::{ContainerInspectResponse, ContainerStateStatusEnum};
+use bollard::{
+    models::{ContainerInspectResponse, ContainerStateStatusEnum},
+    query_parameters::RenameContainerOptionsBuilder,
+};
 use herm_protocol::{
     Error, ErrorKind, Progress,
     sandbox::{OpenState, SandboxSpec},
@@ -18,7 +21,7 @@ use tokio::time::{Instant, sleep};
 use super::{
     DockerBackend,
     body::{self, Making},
-    engine::Engine,
+    engine::{ANSWER, Engine},
     given, leash,
     names::{self, Owner},
     open::{Begun, Opening, start_of, variables},
@@ -41,8 +44,20 @@ const SETTLING: Duration = Duration::from_secs(15);
 /// How often is looked whether it is in another one.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How the name of a container ends that is about to be replaced.
+pub(super) const ASIDE: &str = "-replaced";
+
 /// How often a resident is called that runs and does not answer, before it counts as frozen for good.
 const CALLS: u32 = 3;
+
+/// What a caller may do to a sandbox that is there and is not what is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// It may be replaced, whatever goes on in it; that is told.
+    Whole,
+    /// It may be replaced as long as nothing goes on in it.
+    LeavesWhatGoesOn,
+}
 
 /// What is kept on this machine of a key, as it is when nobody else changes it.
 struct Kept {
@@ -86,6 +101,7 @@ impl DockerBackend {
         engine: &Engine,
         key: &str,
         spec: SandboxSpec,
+        claim: Claim,
         progress: Option<&Progress>,
     ) -> Result<Opening, Error> {
         let owner = self.owner().await?;
@@ -121,7 +137,7 @@ impl DockerBackend {
         let whole = known
             .as_ref()
             .map_or_else(|| spec.clone(), |record| record.with(&spec));
-        let opened = Box::pin(self.find_or_make(engine, &mut prepared, &owner, &kept, &whole)).await;
+        let opened = Box::pin(self.find_or_make(engine, &mut prepared, &owner, &kept, (&whole, claim))).await;
         let Found {
             begun:
                 Begun {
@@ -200,9 +216,10 @@ impl DockerBackend {
         prepared: &mut Prepared,
         owner: &Owner,
         kept: &Kept,
-        spec: &SandboxSpec,
+        (spec, claim): (&SandboxSpec, Claim),
     ) -> Result<Found, Error> {
         let name = kept.name.as_str();
+        engine.bring_back(name, owner).await?;
         let then = kept.said.as_ref().filter(|then| then.said == prepared.said);
         let mut of_then = then.map(|then| then.container.as_str());
         let end = Instant::now() + SETTLING;
@@ -231,7 +248,12 @@ impl DockerBackend {
                 Answer::Refuse => return Err(foreign(name)),
                 Answer::Wait if Instant::now() < end => sleep(LOOK).await,
                 Answer::Wait => return Err(stuck(name, seen.state)),
-                Answer::Replace => break Some(seen.replaced(name, prepared, container.as_ref())),
+                Answer::Replace => {
+                    if let (Claim::LeavesWhatGoesOn, Some(container)) = (claim, &container) {
+                        engine.check_nothing_goes_on(kept, container, &seen).await?;
+                    }
+                    break Some(seen.replaced(name, prepared, container.as_ref()));
+                }
                 answer @ (Answer::Attach | Answer::LetGoOn | Answer::Start) => {
                     let container = container.ok_or_else(|| Error::sandbox_not_found(name))?;
                     match Box::pin(self.go_on(engine, prepared, kept, container, answer)).await {
@@ -248,9 +270,21 @@ impl DockerBackend {
             }
         };
         if lost.is_some() {
-            engine.remove(name).await?;
+            // It is there until the new one is.
+            engine.put_aside(name).await?;
         }
-        let begun = Box::pin(self.make_kept(engine, prepared, owner, kept)).await?;
+        let begun = match Box::pin(self.make_kept(engine, prepared, owner, kept)).await {
+            Ok(begun) => begun,
+            Err(error) => {
+                if let Some(secret) = kept.secret.clone() {
+                    let directory = kept.directory.clone();
+                    blocking("secret", move || secret.write(&directory)).await?;
+                }
+                engine.bring_back(name, owner).await?;
+                return Err(error);
+            }
+        };
+        engine.remove(&aside(name)).await?;
         let state = match (&lost, &kept.record) {
             // What was begun and never finished has nobody who could miss it.
             (Some(_), Some(_)) => OpenState::Recreated,
@@ -279,11 +313,7 @@ impl DockerBackend {
             .as_ref()
             .and_then(|config| config.labels.as_ref());
         let label = |name: &str| labels.and_then(|labels| labels.get(name)).map(String::as_str);
-        let whose = if label(names::OWNER) == Some(&owner.name) {
-            Whose::Ours
-        } else {
-            Whose::Others
-        };
+        let whose = whose(container, owner);
         let made_otherwise = if label(names::FINGERPRINT) == Some(&prepared.fingerprint.whole) {
             Vec::new()
         } else {
@@ -444,6 +474,87 @@ impl DockerBackend {
     }
 }
 
+/// What the container of a key is called while another takes its place.
+pub(super) fn aside(name: &str) -> String {
+    format!("{name}{ASIDE}")
+}
+
+impl Engine {
+    /// Gives a container that is to be replaced another name. One that is gone is no error.
+    async fn put_aside(&self, name: &str) -> Result<(), Error> {
+        self.remove(&aside(name)).await?;
+        self.rename(name, &aside(name)).await
+    }
+
+    /// Gives a container back its name whose place was taken by nothing: whoever was to make another one was killed, or could
+    /// not.
+    async fn bring_back(&self, name: &str, owner: &Owner) -> Result<(), Error> {
+        let aside = aside(name);
+        let Some(container) = self.container(&aside).await? else {
+            return Ok(());
+        };
+        if whose(&container, owner) == Whose::Others {
+            return Ok(());
+        }
+        match self.container(name).await? {
+            None => self.rename(&aside, name).await,
+            // The new one had been made.
+            Some(_) => self.remove(&aside).await.map(drop),
+        }
+    }
+
+    async fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        let options = RenameContainerOptionsBuilder::new().name(to).build();
+        let doing = format!("rename the container {from}");
+        let renaming = self.docker.rename_container(from, options);
+        self.find(&doing, ANSWER, renaming).await.map(drop)
+    }
+
+    /// Sees to it that nothing goes on in a container that is to be replaced, as far as its resident tells.
+    async fn check_nothing_goes_on(
+        &self,
+        kept: &Kept,
+        container: &ContainerInspectResponse,
+        seen: &Seen,
+    ) -> Result<(), Error> {
+        let name = kept.name.as_str();
+        let going_on = match (seen.state, &kept.secret) {
+            (State::Paused, _) => "it is paused".to_owned(),
+            (State::Running, Some(secret)) => {
+                // One that does not answer is of no use to anybody.
+                let Ok((resident, _)) = self.meet(name, container, &kept.meeting, secret.secret()).await
+                else {
+                    return Ok(());
+                };
+                match resident.going_on(name).await? {
+                    0 => return Ok(()),
+                    1 => "one command or job goes on in it".to_owned(),
+                    several => format!("{several} commands and jobs go on in it"),
+                }
+            }
+            _ => return Ok(()),
+        };
+        let what = seen.otherwise().unwrap_or_default();
+        let message = format!("the container {name} {what}, and {going_on}: it was left as it is");
+        Err(Error::new(ErrorKind::AlreadyExists, name, message).with_fix(
+            "ask for what it was made of, wait for the end of what goes on (herm jobs KEY wait JOB) or end it, or remove the sandbox (herm rm KEY)",
+        ))
+    }
+}
+
+/// Whose a container is.
+fn whose(container: &ContainerInspectResponse, owner: &Owner) -> Whose {
+    let labels = container
+        .config
+        .as_ref()
+        .and_then(|config| config.labels.as_ref());
+    if labels.and_then(|labels| labels.get(names::OWNER)) == Some(&owner.name) {
+        Whose::Ours
+    } else {
+        Whose::Others
+    }
+}
+
 /// Why a container that is there is not gone on with.
 enum Unfit {
     /// The engine has not done its part: nothing is known of the container.
@@ -489,6 +600,21 @@ impl Seen {
         changed_since: Vec::new(),
     };
 
+    /// In what it is not what is asked for.
+    fn otherwise(&self) -> Option<String> {
+        if !self.made_otherwise.is_empty() {
+            let what = self.made_otherwise.join(", ");
+            Some(format!(
+                "was made of something else than what is asked for now ({what})"
+            ))
+        } else if !self.changed_since.is_empty() {
+            let what = self.changed_since.join(", ");
+            Some(format!("was changed from outside since it was made ({what})"))
+        } else {
+            None
+        }
+    }
+
     /// What is told when a container is replaced.
     fn replaced(
         &self,
@@ -509,15 +635,8 @@ impl Seen {
         }
         let ran = container.and_then(|container| container.state.as_ref()?.running) == Some(true);
         let ended = if ran { ", and what ran in it was ended" } else { "" };
-        let why = if !self.made_otherwise.is_empty() {
-            let what = self.made_otherwise.join(", ");
-            format!("was made of something else than what is asked for now ({what})")
-        } else if !self.changed_since.is_empty() {
-            let what = self.changed_since.join(", ");
-            format!("was changed from outside since it was made ({what})")
-        } else {
-            "could not be used any more".to_owned()
-        };
+        let why = self.otherwise();
+        let why = why.unwrap_or_else(|| "could not be used any more".to_owned());
         format!("the container {name} {why}, and was replaced; {gone}{ended}")
     }
 }

@@ -12,6 +12,7 @@ use herm_protocol::{
 use super::{
     DockerBackend, body,
     engine::{ANSWER, Engine, WORK},
+    find::aside,
     names::{self, Owner},
     record::{self, Record},
     sandbox::remove_directory,
@@ -190,6 +191,7 @@ impl DockerBackend {
     /// # Errors
     /// Something of it could not be ended or removed; removing it again tries again.
     pub async fn remove_kept(&self, key: &str) -> Result<bool, Error> {
+        let key = &self.shared_key(key.to_owned());
         let owner = self.owner().await?;
         let directory = kept::directory_of(&owner.base, key);
         let name = owner.container_of(key);
@@ -204,8 +206,10 @@ impl DockerBackend {
         })
         .await?;
         let lock = lock::lock(&owner.base, key).await?;
-        if engine.is_ours(&name, &owner).await? {
-            engine.remove(&name).await?;
+        for name in [name.clone(), aside(&name)] {
+            if engine.is_ours(&name, &owner).await? {
+                engine.remove(&name).await?;
+            }
         }
         engine.remove_volumes(&body::volumes_of(&name)).await?;
         remove_directory(&directory).await?;

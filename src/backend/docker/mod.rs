@@ -62,6 +62,7 @@ use crate::{
     config::DockerConfig,
 };
 use engine::Engine;
+use find::Claim;
 use image::{Image, Programs};
 use run::Ways;
 use sandbox::Sandbox;
@@ -134,10 +135,12 @@ impl DockerBackend {
 
     /// Opens a sandbox, as [`herm_protocol::Adapter::open`] does, for a caller in this process.
     ///
+    /// Other than there, nothing that goes on under the key is ended for what is asked for otherwise now: that is refused.
+    ///
     /// # Errors
     /// As [`herm_protocol::Adapter::open`]: nothing was made then.
     pub async fn open_sandbox(&self, params: OpenParams) -> Result<Opened, Error> {
-        Box::pin(self.open_and_tell(params, None)).await
+        Box::pin(self.open_and_tell(params, Claim::LeavesWhatGoesOn, None)).await
     }
 
     /// Runs a command to its end, as [`herm_protocol::Adapter::run`] does, for a caller in this process.

@@ -23,6 +23,7 @@ use super::{
     declaration::OFFERED,
     effective,
     engine::{Engine, WORK},
+    find::Claim,
     given, leash, names,
     names::Owner,
     native,
@@ -69,9 +70,11 @@ pub(super) struct Begun {
 impl DockerBackend {
     pub(super) async fn open_and_tell(
         &self,
-        params: OpenParams,
+        mut params: OpenParams,
+        claim: Claim,
         progress: Option<&Progress>,
     ) -> Result<Opened, Error> {
+        params.key = params.key.map(|key| self.shared_key(key));
         check::spec(params.key.as_deref(), &params.spec, self.0.mode, OFFERED)?;
         if let Some(key) = &params.key {
             kept::check(key)?;
@@ -85,7 +88,7 @@ impl DockerBackend {
             container,
             reached,
         } = if let Some(key) = &params.key {
-            Box::pin(self.open_kept(&engine, key, params.spec, progress)).await?
+            Box::pin(self.open_kept(&engine, key, params.spec, claim, progress)).await?
         } else {
             let prepared = Box::pin(self.prepare(&engine, &params.spec, None, None, progress)).await?;
             Box::pin(self.open_new(&engine, prepared, params.spec)).await?
@@ -123,8 +126,14 @@ impl DockerBackend {
         Ok(opened)
     }
 
+    /// The key that sandboxes are kept under: that of the configuration, where several keys share one.
+    #[must_use]
+    pub fn shared_key(&self, key: String) -> String {
+        self.0.config.shared_key.clone().unwrap_or(key)
+    }
+
     /// Takes a sandbox among those that are open.
-    async fn take_in(&self, engine: &Engine, sandbox: Sandbox) -> Result<(), Error> {
+    pub(super) async fn take_in(&self, engine: &Engine, sandbox: Sandbox) -> Result<(), Error> {
         let sandbox = Arc::new(sandbox);
         let refused = {
             let mut sandboxes = self.sandboxes();
@@ -308,7 +317,7 @@ pub(super) fn start_of(asked: Option<&ByteString>, prepared: &Prepared) -> PathB
     asked.map_or_else(|| prepared.plan.workdir.clone().into(), ByteString::to_path)
 }
 
-/// Variables of every command: the secret ones of the configuration, what the sandbox was made with, what is asked for now.
+/// Variables of every command: those of the configuration, what the sandbox was made with, what is asked for now.
 pub(super) fn variables(
     prepared: &Prepared,
     made_with: Vec<Variable>,
@@ -317,7 +326,6 @@ pub(super) fn variables(
     let secret = prepared
         .plan
         .variables
-        .of_commands
         .iter()
         .map(|(name, value)| Variable::new(name.clone(), value.expose().clone()));
     secret.chain(made_with).chain(asked).collect()

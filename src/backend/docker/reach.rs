@@ -1,6 +1,10 @@
 //! How far commands reach into this machine: by mounts that somebody asks about, and by what a container really has.
 
-use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::unix::fs::{FileTypeExt as _, MetadataExt as _},
+    path::Path,
+};
 
 use bollard::models::{ContainerInspectResponse, MountPoint, Volume};
 use herm_protocol::{
@@ -40,12 +44,24 @@ impl DockerBackend {
             };
             match mount.source {
                 Source::HostPath { path, .. } => follow(&mut host, path).await,
-                Source::Volume { name: Some(name), .. } => {
-                    if let Some(volume) = engine.volume(&name).await? {
-                        volumes.insert(name, existing(volume));
+                Source::Volume { name, driver, .. } => {
+                    let there = match &name {
+                        Some(name) => engine.volume(name).await?,
+                        None => None,
+                    };
+                    match (name, there, driver) {
+                        (Some(name), Some(volume), _) => {
+                            volumes.insert(name, existing(volume));
+                        }
+                        // It would be made so.
+                        (_, _, Some(driver)) => {
+                            let (driver, options) = (driver.name, Some(driver.options));
+                            follow_device(&mut host, &Existing { driver, options }).await;
+                        }
+                        _ => {}
                     }
                 }
-                Source::Volume { name: None, .. } | Source::WindowsPath(_) => {}
+                Source::WindowsPath(_) => {}
             }
         }
         for volume in volumes.values() {
@@ -129,6 +145,7 @@ impl Engine {
         };
         KnownHost {
             engine_sockets: socket.into_iter().collect(),
+            sockets: BTreeSet::new(),
             real_paths: BTreeMap::new(),
             own,
         }
@@ -149,6 +166,21 @@ async fn follow(host: &mut KnownHost, path: String) {
     // A file system that does not answer tells nothing; the path is taken as it is written.
     let looking = tokio::time::timeout(ANSWER, tokio::fs::canonicalize(&path));
     let real = looking.await.ok().and_then(Result::ok);
+    // Another name of the engine's own socket is that socket, and a socket is one whatever it is called.
+    if let Ok(Ok(there)) = tokio::time::timeout(ANSWER, tokio::fs::metadata(&path)).await
+        && there.file_type().is_socket()
+    {
+        let known = host.engine_sockets.first().cloned().unwrap_or_default();
+        let same = identity_of(Path::new(&known)).await;
+        let seen = FileIdentity {
+            device: there.dev(),
+            inode: there.ino(),
+        };
+        if same == Some(seen) {
+            host.engine_sockets.push(path.clone());
+        }
+        host.sockets.insert(path.clone());
+    }
     if let Some(real) = real.as_deref().and_then(Path::to_str) {
         host.real_paths.insert(path, real.to_owned());
     }

@@ -27,7 +27,7 @@ use herm_protocol::{
 use super::{
     DockerBackend, body, carrier,
     engine::{ANSWER, Engine, WORK},
-    find::state_of,
+    find::{ASIDE, state_of},
     meet,
     names::{self, Owner},
     record::{self, Record},
@@ -133,9 +133,16 @@ impl Round {
     /// Every container of the owner; gives the names of those that were there.
     async fn containers(&mut self) -> Result<BTreeSet<String>, Error> {
         let listed = self.engine.labelled(&self.owner).await?;
+        let listed_names: BTreeSet<String> = listed.iter().map(|(name, _)| name.clone()).collect();
         let mut names = BTreeSet::new();
         for (name, labels) in listed {
-            match self.owner.directory_of(&name) {
+            let whole = name.strip_suffix(ASIDE).unwrap_or(&name);
+            if whole != name && listed_names.contains(whole) {
+                Box::pin(self.aside(&name)).await?;
+                names.insert(name);
+                continue;
+            }
+            match self.owner.directory_of(whole) {
                 Some(directory) if labels.contains_key(names::KEPT) => {
                     Box::pin(self.kept(&name, directory)).await?;
                 }
@@ -166,6 +173,28 @@ impl Round {
             if is_gone && record.as_ref().is_some_and(|record| record.once) {
                 self.forget(name, &directory).await?;
             }
+        }
+        release(directory, lock).await
+    }
+
+    /// A container whose place another one has taken, where whoever replaced it was killed before it was removed.
+    async fn aside(&mut self, name: &str) -> Result<(), Error> {
+        let whole = name.strip_suffix(ASIDE).unwrap_or(name);
+        let Some(directory) = self.owner.directory_of(whole) else {
+            return Ok(());
+        };
+        let Some((lock, record)) = self.locked(&directory).await? else {
+            self.keep(thing(SANDBOX, name, None), BUSY);
+            return Ok(());
+        };
+        if let (Some(_), Some(_)) = (self.ours(whole).await?, self.ours(name).await?) {
+            if !self.dry_run {
+                self.engine.remove(name).await?;
+            }
+            self.remove(
+                thing(SANDBOX, name, record.as_ref()),
+                "another one has taken its place",
+            );
         }
         release(directory, lock).await
     }

@@ -339,7 +339,12 @@ fn there_or_made(directory: &Path, wanted: Record) -> Result<(bool, Record), Err
 pub(in crate::backend) fn private_directory(directory: &Path) -> Result<(), Error> {
     let failed = |error: io::Error| file_error("make the directory", directory, &error);
     if let Some(parent) = directory.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
+        // What is made on the way belongs to this user alone, too.
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(parent)
+            .map_err(failed)?;
     }
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),

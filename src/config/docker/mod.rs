@@ -84,10 +84,8 @@ pub struct DockerConfig {
     pub cwd: StartIn,
     /// The directory of this machine that is mounted at /workspace, if one is.
     pub workspace: Option<Asked<PathBuf>>,
-    /// Variables that the container is made with, for whoever asks the engine to see.
+    /// Variables of commands: those that are set, and those that are passed on.
     pub env: BTreeMap<String, Secret<String>>,
-    /// Variables that only commands see: those that are passed on, and those whose name says that they are a credential.
-    pub secret_env: BTreeMap<String, Secret<String>>,
     /// Names of variables that should be passed on and are not set.
     pub unset: Vec<String>,
     /// Mounts, as they stand in the configuration.

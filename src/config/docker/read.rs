@@ -9,8 +9,8 @@ use std::{
 
 use super::{Asked, CredentialFile, DockerConfig, EgressProxy, StartIn, ThisProcess};
 use crate::config::{
-    Config, Origin, Problem, Problems, Secret, Sources, dotenv::Dotenv, dotenv_file, item::is_credential,
-    local::in_home, size::parse_size,
+    Config, Origin, Problem, Problems, Secret, Sources, dotenv::Dotenv, dotenv_file, local::in_home,
+    size::parse_size,
 };
 
 /// Bytes of what the settings call a MB, as Docker counts it.
@@ -43,11 +43,7 @@ impl Config {
             let own = sources.variable(name);
             own.or_else(|| dotenv.get(name).map(|(value, _)| value))
         };
-        let Variables {
-            env,
-            secret_env,
-            unset,
-        } = self.variables(value);
+        let Variables { env, unset } = self.variables(value);
         let flag = |key| self.asked(key, self.flag(key));
         let text = |key| Some(self.text(key)).filter(|text| !text.trim().is_empty());
         Ok(DockerConfig {
@@ -55,7 +51,6 @@ impl Config {
             cwd,
             workspace,
             env,
-            secret_env,
             unset,
             volumes: self.asked("terminal.docker_volumes", self.list("terminal.docker_volumes")),
             credential_files,
@@ -214,32 +209,26 @@ impl Config {
 
     /// The variables of containers; `value` knows those that are passed on.
     fn variables(&self, value: impl Fn(&str) -> Option<String>) -> Variables {
-        let (mut secret_env, env): (BTreeMap<_, _>, BTreeMap<_, _>) = self
+        let mut env: BTreeMap<_, _> = self
             .map("terminal.docker_env")
             .into_iter()
             .map(|(name, value)| (name, Secret::new(value)))
-            .partition(|(name, _)| is_credential(name));
-        let (mut env, mut unset) = (env, Vec::new());
+            .collect();
+        let mut unset = Vec::new();
         for name in self.list("terminal.docker_forward_env") {
             match value(&name) {
                 Some(value) => {
-                    env.remove(&name);
-                    secret_env.insert(name, Secret::new(value));
+                    env.insert(name, Secret::new(value));
                 }
                 None => unset.push(name),
             }
         }
-        Variables {
-            env,
-            secret_env,
-            unset,
-        }
+        Variables { env, unset }
     }
 }
 
 struct Variables {
     env: BTreeMap<String, Secret<String>>,
-    secret_env: BTreeMap<String, Secret<String>>,
     unset: Vec<String>,
 }
 

@@ -80,10 +80,10 @@ fn a_variable_that_is_passed_on_has_its_value_from_here_or_else_from_the_file() 
                    docker_forward_env: [TOKEN, KEPT, EMPTY, NOWHERE]\n";
     let home = home(section, "TOKEN=fr0m-file\nKEPT=k3pt\nEMPTY=f1lled\n");
     let config = read(&home, &[("TOKEN", "fr0m-process"), ("EMPTY", "")]).unwrap();
-    assert_eq!(exposed(&config.env), [("A", "public")]);
     assert_eq!(
-        exposed(&config.secret_env),
+        exposed(&config.env),
         [
+            ("A", "public"),
             ("EMPTY", "f1lled"),
             ("KEPT", "k3pt"),
             ("MY_API_KEY", "k3y"),

@@ -7,7 +7,7 @@ mod tests;
 mod text;
 mod volume;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use herm_protocol::policy::AccessLevel;
 
@@ -87,6 +87,8 @@ pub struct Exposure {
 pub struct KnownHost {
     /// Paths of the engine's sockets, besides the usual ones.
     pub engine_sockets: Vec<String>,
+    /// Paths that are sockets, as the caller has seen.
+    pub sockets: BTreeSet<String>,
     /// Where paths lead that the caller has followed, links and all. A path that is not here is taken as it is written.
     pub real_paths: BTreeMap<String, String>,
     /// What the executor itself mounts, read-only. It is known by device and inode, and by no name.

@@ -57,9 +57,9 @@ fn judge_one(source: &str, read_only: bool, host: &KnownHost) -> Judged {
         return (AccessLevel::Control, why);
     }
     // Reading the file is not what reaches a socket; connecting is, and no mount is read-only for that.
-    if [".sock", ".socket"].iter().any(|end| path.ends_with(end)) {
-        let why =
-            format!("{path} is a socket of the host by its name: what listens there does what it is asked");
+    let by_name = [".sock", ".socket"].iter().any(|end| path.ends_with(end));
+    if by_name || host.sockets.contains(source) {
+        let why = format!("{path} is a socket of the host: what listens there does what it is asked");
         return (AccessLevel::Write, why);
     }
     let verb = if read_only { "read" } else { "changed" };

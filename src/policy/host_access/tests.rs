@@ -186,8 +186,65 @@ fn what_a_volumes_driver_mounts_decides() {
         (
             "local",
             Some(&[("TYPE", "None"), ("O", "RW, Bind"), ("Device", "/h")]),
+            Control,
+        ),
+        // What binds a path does so whatever its type says.
+        (
+            "local",
+            Some(&[("type", "tmpfs"), ("o", "bind"), ("device", "/")]),
+            Control,
+        ),
+        (
+            "local",
+            Some(&[("type", "tmpfs"), ("o", "rbind"), ("device", "/proc")]),
+            Control,
+        ),
+        (
+            "local",
+            Some(&[
+                ("type", "cifs"),
+                ("o", "size=1m,bind"),
+                ("device", "/run/docker.sock"),
+            ]),
+            Control,
+        ),
+        (
+            "local",
+            Some(&[("type", "nfs4"), ("o", "bind,ro"), ("device", "/h")]),
+            Read,
+        ),
+        // The last word counts, as it is written.
+        (
+            "local",
+            Some(&[("type", "none"), ("o", "bind,ro,rw"), ("device", "/h")]),
             Write,
         ),
+        (
+            "local",
+            Some(&[("type", "none"), ("o", "bind, ro"), ("device", "/h")]),
+            Write,
+        ),
+        (
+            "local",
+            Some(&[("type", "none"), ("o", "bind,RO"), ("device", "/h")]),
+            Write,
+        ),
+        (
+            "local",
+            Some(&[("type", "none"), ("o", "rw,bind,ro"), ("device", "/h")]),
+            Read,
+        ),
+        // Below what is bound with all that is mounted there, the rest is as writable as it was.
+        (
+            "local",
+            Some(&[("type", "none"), ("o", "rbind,ro"), ("device", "/h")]),
+            Write,
+        ),
+        ("local", Some(&[("type", "proc"), ("device", "proc")]), Control),
+        ("local", Some(&[("type", "proc"), ("device", "/foo")]), Control),
+        ("local", Some(&[("type", "devtmpfs"), ("device", "x")]), Control),
+        ("local", Some(&[("type", "sysfs"), ("device", "x")]), Control),
+        ("local", Some(&[("type", "TMPFS"), ("device", "tmpfs")]), Control),
         (
             "local",
             Some(&[("type", "none"), ("o", "rbind"), ("device", "/run")]),
@@ -207,17 +264,30 @@ fn what_a_volumes_driver_mounts_decides() {
         (
             "local",
             Some(&[("type", "overlay"), ("device", "overlay"), ("o", "lowerdir=/etc")]),
-            Write,
+            Control,
         ),
-        ("local", Some(&[("o", "bind")]), Write),
-        ("local", Some(&[("device", "h")]), Write),
-        ("local", Some(&[("mountpoint", "/h")]), Write),
+        ("local", Some(&[("o", "bind")]), Control),
+        ("local", Some(&[("device", "h")]), Control),
+        ("local", Some(&[("mountpoint", "/h")]), Control),
         ("local", Option::None, Write),
         ("sshfs", Some(&[]), Write),
         ("Local", Some(&[]), Write),
     ] {
         assert_eq!(level_of(volume(driver, options)), level, "{driver} {options:?}");
     }
+}
+
+#[test]
+fn a_socket_is_one_whatever_it_is_called() {
+    let host = KnownHost {
+        sockets: ["/tmp/odd".to_owned(), "/tmp/second".to_owned()].into(),
+        engine_sockets: vec!["/tmp/engine.sock".into(), "/tmp/second".into()],
+        ..KnownHost::default()
+    };
+    let level = |path| classify(&[bind(path, true, Option::None)], &Exposure::default(), &host).level;
+    assert_eq!(level("/tmp/odd"), Write);
+    assert_eq!(level("/tmp/second"), Control);
+    assert_eq!(level("/tmp/file"), Read);
 }
 
 #[test]

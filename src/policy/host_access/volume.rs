@@ -27,44 +27,53 @@ pub(super) fn judge(
         let why = "the options that it was made with could not be seen";
         return (level(read_only), why.into());
     };
-    let option = |name: &str| {
-        let mut found = options.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.next().map_or("", |(_, value)| value.expose().trim())
-    };
+    // The engine takes these names and words as they are written, and no others.
+    let option = |name: &str| options.get(name).map_or("", |value| value.expose().as_str());
     let (kind, words, device) = (option("type"), option("o"), option("device"));
     let odd = options
         .keys()
-        .find(|key| !["device", "o", "size", "type"].contains(&key.to_ascii_lowercase().as_str()));
+        .find(|key| !["device", "o", "size", "type"].contains(&key.as_str()));
     if let Some(key) = odd {
         return (
-            level(read_only),
+            AccessLevel::Control,
             format!("what its option {key:?} does is not known"),
         );
     }
-    let word = |name: &str| {
-        words
-            .split(',')
-            .any(|word| word.trim().eq_ignore_ascii_case(name))
-    };
-    let read_only = read_only || word("ro");
-    let kind = kind.to_ascii_lowercase();
-    match kind.as_str() {
+    let word = |name: &str| words.split(',').any(|word| word == name);
+    // What binds a path does so whatever the type is (mount(2)).
+    if word("bind") || word("rbind") || word("move") {
+        if !device.starts_with('/') {
+            return (
+                AccessLevel::Control,
+                "its driver mounts a path that the engine finds from where it stands".into(),
+            );
+        }
+        // What is mounted below it is as writable as it was.
+        let read_only = read_only || !word("rbind") && is_read_only(words);
+        let (level, why) = path::judge(device, read_only, host);
+        return (level, format!("its driver mounts a path: {why}"));
+    }
+    let read_only = read_only || is_read_only(words);
+    match kind {
         "tmpfs" | "ramfs" => (AccessLevel::None, "a file system in memory of its own".into()),
         kind if REMOTE.contains(&kind) => (
             level(read_only),
             format!("its driver mounts files of another machine ({kind})"),
         ),
-        _ if device.starts_with('/') => {
+        "" | "none" if device.is_empty() => (AccessLevel::None, "a volume of the engine's own".into()),
+        "" | "none" if device.starts_with('/') => {
             let (level, why) = path::judge(device, read_only, host);
             (level, format!("its driver mounts a path: {why}"))
         }
-        // No more than a bound on its size, or words for a mount that never happens.
-        "" | "none" if device.is_empty() && !word("bind") && !word("rbind") => {
-            (AccessLevel::None, "a volume of the engine's own".into())
-        }
         kind => (
-            level(read_only),
-            format!("what its driver mounts is not known (type {kind:?}, a device that is no path)"),
+            AccessLevel::Control,
+            format!("what its driver mounts is not known, or the host's kernel and devices (type {kind:?})"),
         ),
     }
+}
+
+/// Whether words of mount(8) make what is mounted read-only: the last one counts.
+fn is_read_only(words: &str) -> bool {
+    let last = words.split(',').rfind(|word| matches!(*word, "ro" | "rw"));
+    last == Some("ro")
 }

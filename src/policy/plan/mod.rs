@@ -60,6 +60,7 @@ pub struct Plan {
     /// Labels that the user asks for; none of them is one of ownership.
     pub labels: BTreeMap<String, String>,
     /// Variables.
+    #[serde(skip)]
     pub variables: Variables,
 }
 
@@ -227,31 +228,25 @@ pub struct GpuRequest {
     pub capabilities: Vec<String>,
 }
 
-/// Variables, in two places.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Variables {
-    /// Those that the container is made with: whoever asks the engine sees their values.
-    pub of_container: BTreeMap<String, Secret<String>>,
-    /// Those that only commands see. They are handed over with each command, and are in nothing that the engine keeps.
-    #[serde(skip)]
-    pub of_commands: BTreeMap<ByteString, Secret<ByteString>>,
-}
+/// Variables of commands. They are handed over with each, and are in nothing that the engine keeps: whoever may ask it sees
+/// none of them, and other values need no other container.
+pub type Variables = BTreeMap<ByteString, Secret<ByteString>>;
 
 impl Plan {
     /// Everything that a container is made with, as bytes for a digest: two plans with the same need no new container.
-    /// Variables of commands are not in it. It holds values of variables: it is digested, and not shown or kept.
+    /// Variables are not in it. It holds options of drivers: it is digested, and not shown or kept.
     ///
     /// # Errors
     /// It cannot be written down, which is a fault of this program.
     pub fn digest_input(&self) -> Result<Vec<u8>, Error> {
-        written(&(self, self.values(), self.drivers()))
+        written(&(self, self.drivers()))
     }
 
     /// The same by parts, each with its name for people: what makes two plans differ is told by them.
     ///
     /// # Errors
     /// As [`Self::digest_input`].
-    pub fn parts_for_digest(&self) -> Result<[(&'static str, Vec<u8>); 6], Error> {
+    pub fn parts_for_digest(&self) -> Result<[(&'static str, Vec<u8>); 5], Error> {
         let mounts = (&self.mounts, self.drivers(), &self.kept, &self.tmpfs, &self.gpus);
         let others = (
             (&self.platform, &self.runtime, &self.workdir),
@@ -263,16 +258,8 @@ impl Plan {
             ("network", written(&self.network)?),
             ("limits", written(&self.limits)?),
             ("user", written(&(&self.user, &self.groups))?),
-            ("variables", written(&self.values())?),
             ("settings", written(&others)?),
         ])
-    }
-
-    fn values(&self) -> BTreeMap<&str, &str> {
-        let variables = self.variables.of_container.iter();
-        variables
-            .map(|(name, value)| (name.as_str(), value.expose().as_str()))
-            .collect()
     }
 
     fn drivers(&self) -> Vec<impl Serialize> {

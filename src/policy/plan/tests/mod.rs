@@ -194,9 +194,8 @@ fn two_plans_have_one_digest_only_if_they_need_no_new_container() {
         ..SandboxSpec::default()
     };
     assert_eq!(base, digest("", &of_commands));
+    assert_eq!(base, digest("  docker_env: {A: b}\n", &SandboxSpec::default()));
     let others = [
-        "  docker_env: {A: b}\n".to_owned(),
-        "  docker_env: {A: c}\n".to_owned(),
         "  docker_network: false\n".to_owned(),
         "  container_memory: 100\n".to_owned(),
         "  docker_run_as_host_user: true\n".to_owned(),
