@@ -3,7 +3,7 @@
 use herm_protocol::{
     Adapter, Error, Finished,
     exec::RunParams,
-    sandbox::{OpenParams, Opened, ReapParams, Reaped, SandboxInfo},
+    sandbox::{OpenParams, Opened, ReapParams, Reaped, SandboxInfo, SandboxSpec},
 };
 
 use super::{docker::DockerBackend, local::LocalBackend};
@@ -60,6 +60,39 @@ impl Backend {
         match self {
             Self::Local(backend) => backend.open_sandbox(params).await,
             Self::Docker(backend) => Box::pin(backend.open_sandbox(params)).await,
+        }
+    }
+
+    /// Attaches to the sandbox that is kept under a key, to look at what goes on in it. Nothing of it is changed for that.
+    ///
+    /// # Errors
+    /// There is none, or it does not answer.
+    pub async fn attach_kept(&self, key: &str) -> Result<Opened, Error> {
+        match self {
+            Self::Local(backend) => {
+                let key = Some(key.to_owned());
+                let spec = SandboxSpec::default();
+                backend.open_sandbox(OpenParams { key, spec }).await
+            }
+            Self::Docker(backend) => Box::pin(backend.attach_kept(key)).await,
+        }
+    }
+
+    /// The key that sandboxes are kept under which somebody names so: that of the configuration, where several share one.
+    #[must_use]
+    pub fn shared_key(&self, key: String) -> String {
+        match self {
+            Self::Local(_) => key,
+            Self::Docker(backend) => backend.shared_key(key),
+        }
+    }
+
+    /// Whether a sandbox under a key goes on when this process has ended.
+    #[must_use]
+    pub fn outlives_this_process(&self) -> bool {
+        match self {
+            Self::Local(_) => true,
+            Self::Docker(backend) => backend.persists_across_processes(),
         }
     }
 

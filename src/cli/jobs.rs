@@ -8,19 +8,18 @@ use std::{
 
 use clap::{Args, Subcommand, ValueEnum};
 use herm::backend::Backend;
-use herm_harness::verdict::Exit;
+use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
     Adapter, Error, ErrorKind,
     exec::{Outcome, Stream},
     job::{JobInfo, JobListParams, JobOutputParams, JobRef, JobWaitParams},
-    sandbox::{OpenParams, SandboxSpec},
 };
 
 use super::{
     configured::BackendArguments,
     exec::unwritten,
     fail,
-    kept::{on_one_line, refused, tell_of_losses},
+    kept::{losses, on_one_line, refused},
     list::print,
     runtime::block_on,
 };
@@ -107,7 +106,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 }
 
 async fn act(backend: &Backend, arguments: Arguments) -> Result<ExitCode, Error> {
-    let key = arguments.key;
+    let key = backend.shared_key(arguments.key);
     // Nothing is made by asking.
     if !backend
         .list_kept()
@@ -120,13 +119,10 @@ async fn act(backend: &Backend, arguments: Arguments) -> Result<ExitCode, Error>
             Error::new(ErrorKind::SandboxNotFound, key, message).with_fix("herm ps lists those that are")
         );
     }
-    let opened = backend
-        .open_sandbox(OpenParams {
-            key: Some(key.clone()),
-            spec: SandboxSpec::default(),
-        })
-        .await?;
-    tell_of_losses(&opened, backend).await;
+    let opened = backend.attach_kept(&key).await?;
+    for notice in losses(&opened, backend).await {
+        tell(format_args!("herm: {notice}"));
+    }
     let sandbox = opened.sandbox;
     let adapter = backend.adapter();
     match arguments.act.unwrap_or(Act::List { json: false }) {
@@ -189,7 +185,7 @@ async fn wait(adapter: &dyn Adapter, key: &str, params: JobWaitParams) -> Result
         }
         if info.blocked && !told {
             told = true;
-            herm_harness::tell::tell(format_args!(
+            tell(format_args!(
                 "herm: the job waits for a reader: more of its output is not kept; it goes on when somebody reads \
                  (herm jobs {key:?} output {} --follow), and with herm exec --spool-full drop_oldest no job waits",
                 info.job
@@ -221,7 +217,7 @@ async fn copy(adapter: &dyn Adapter, mut params: JobOutputParams, follow: bool) 
     loop {
         let output = adapter.read_job(params.clone()).await?;
         if let Some(gap) = output.gap {
-            herm_harness::tell::tell(format_args!(
+            tell(format_args!(
                 "herm: bytes {} to {} are kept no more",
                 gap.from, gap.to
             ));
@@ -255,7 +251,7 @@ fn exit_of(info: &JobInfo) -> ExitCode {
         Outcome::SandboxLost | Outcome::TransportLost => Exit::Broken.code().into(),
     };
     if !matches!(outcome, Outcome::Exited { .. }) {
-        herm_harness::tell::tell(format_args!("herm: the job {outcome}"));
+        tell(format_args!("herm: the job {outcome}"));
     }
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use herm::backend::{Backend, docker::REACHED_BY, local::LOWER_LIMITS};
+use herm::backend::{Backend, docker::OF_THE_CONTAINER, local::LOWER_LIMITS};
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
     Error, ErrorKind,
@@ -12,26 +12,19 @@ use herm_protocol::{
 
 use super::{configured::BackendArguments, fail, list::print, runtime::block_on};
 
-/// Tells what was lost of a kept sandbox that had to be made again, and, once to each user, what does not hold in a container
-/// although it is asked for. What the configuration itself lets commands reach is known to whoever wrote it.
-pub(super) async fn tell_of_losses(opened: &Opened, backend: &Backend) {
+/// What is told of a sandbox that was opened: what was lost of one that is kept, and, once to each user, what does not hold in
+/// a container although it is asked for, and what of this machine it lets commands reach.
+pub(super) async fn losses(opened: &Opened, backend: &Backend) -> Vec<String> {
     let lost = opened.state == OpenState::Recreated;
-    let mut told: Vec<_> = opened
-        .notices
-        .iter()
-        .filter(|notice| lost || notice.starts_with(LOWER_LIMITS))
-        .cloned()
-        .collect();
-    if let (Backend::Docker(docker), OpenState::Created) = (backend, opened.state) {
-        let weak = opened
-            .notices
-            .iter()
-            .filter(|notice| !notice.starts_with(REACHED_BY));
-        told.extend(docker.not_told_yet(weak.cloned().collect()).await);
+    let is_loss =
+        |notice: &&String| lost || notice.starts_with(LOWER_LIMITS) || notice.starts_with(OF_THE_CONTAINER);
+    let (mut told, others): (Vec<_>, Vec<_>) = opened.notices.iter().partition(is_loss);
+    let mut news = Vec::new();
+    if let Backend::Docker(docker) = backend {
+        news = docker.not_told_yet(others.into_iter().cloned().collect()).await;
     }
-    for notice in told {
-        tell(format_args!("herm: {notice}"));
-    }
+    told.extend(&news);
+    told.into_iter().cloned().collect()
 }
 
 /// List the sandboxes that are kept under a key (`herm exec --key`).

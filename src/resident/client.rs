@@ -120,6 +120,16 @@ impl Resident {
         }
     }
 
+    /// Sees to it that the resident has heard all that it was told, as far as it is reached and answers in that time: what is
+    /// only on its way is lost with this process.
+    pub async fn settle(&self, within: Duration) {
+        let kept = self.0.connection.lock().await.clone();
+        if let Some(connection) = kept.filter(|connection| connection.lost().is_none()) {
+            let ping = connection.call(|call| Request::Ping { call }, within);
+            let _ = timeout(within, ping).await;
+        }
+    }
+
     pub(super) fn settings(&self) -> Settings {
         self.0.settings
     }

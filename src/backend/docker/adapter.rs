@@ -33,6 +33,9 @@ use crate::{
 /// Bytes that one reading of a job's output gives when the caller does not say.
 const JOB_READ: u64 = 1024 * 1024;
 
+/// How long a resident that goes on without this process may take to hear all that it was told.
+const SETTLES: Duration = Duration::from_secs(1);
+
 /// How long the processes of a job that is killed may take to end.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
@@ -273,6 +276,13 @@ impl Adapter for DockerBackend {
     }
 
     async fn shutdown(&self) {
+        let open: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        let kept = open
+            .iter()
+            .filter(|sandbox| sandbox.key.is_some())
+            .filter_map(|sandbox| sandbox.inhabited.as_ref());
+        futures::future::join_all(kept.map(|inhabited| inhabited.resident.settle(SETTLES))).await;
+        drop(open);
         let ids = {
             let mut sandboxes = self.sandboxes();
             sandboxes.shut_down = true;

@@ -77,7 +77,8 @@ pub(super) fn of(making: &Making<'_>, mode: Mode) -> Result<ContainerCreateBody,
         env: Some(secret.into_iter().collect()),
         labels: Some(labels),
         host_config: Some(host_config(making, mode)?),
-        healthcheck: plan.no_healthcheck.then(|| HealthConfig {
+        // One of the image would run beside every command, with what only the first process is to know.
+        healthcheck: Some(HealthConfig {
             test: Some(vec!["NONE".to_owned()]),
             ..HealthConfig::default()
         }),

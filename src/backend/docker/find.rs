@@ -26,7 +26,7 @@ use super::{
     names::{self, Owner},
     open::{Begun, Opening, start_of, variables},
     prepare::Prepared,
-    record::Record,
+    record::{self, Record},
     remembered::SaidThen,
     sandbox::{Sandbox, Ties, remove_directory},
     secret::Known,
@@ -67,6 +67,8 @@ struct Kept {
     record: Option<Record>,
     secret: Option<Known>,
     said: Option<SaidThen>,
+    /// The start of the resident that was met last.
+    start: Option<String>,
 }
 
 /// What a key's sandbox was found as.
@@ -83,7 +85,8 @@ impl Kept {
         let meeting = MeetingDirectory::make(&directory)
             .map_err(|error| file_error("make a place to meet in", &directory, &error))?;
         Ok(Self {
-            record: Record::read(&directory, key)?,
+            record: Record::read(&directory, key)?.filter(|record| !record.unfinished),
+            start: record::last_start(&directory),
             secret: Known::read(&directory).ok(),
             said: SaidThen::read(&directory),
             name,
@@ -114,7 +117,8 @@ impl DockerBackend {
             let (directory, key) = (directory.clone(), key.to_owned());
             move || {
                 kept::private_directory(&base)?;
-                Ok((Record::read(&directory, &key)?, SaidThen::read(&directory)))
+                let record = Record::read(&directory, &key)?.filter(|record| !record.unfinished);
+                Ok((record, SaidThen::read(&directory)))
             }
         })
         .await?;
@@ -137,6 +141,18 @@ impl DockerBackend {
         let whole = known
             .as_ref()
             .map_or_else(|| spec.clone(), |record| record.with(&spec));
+        if known.is_none() {
+            // Whoever finds what is made, if this process is killed, finds for which key.
+            let unfinished = Record {
+                key: key.to_owned(),
+                spec: whole.clone(),
+                once: prepared.life.once,
+                unfinished: true,
+                stopped: false,
+            };
+            let directory = directory.clone();
+            blocking(&shown, move || unfinished.write(&directory)).await?;
+        }
         let opened = Box::pin(self.find_or_make(engine, &mut prepared, &owner, &kept, (&whole, claim))).await;
         let Found {
             begun:
@@ -170,8 +186,11 @@ impl DockerBackend {
                 None => spec.clone(),
             },
             once: prepared.life.once,
+            unfinished: false,
             stopped: false,
         };
+        let start = inhabited.as_ref().map(|inhabited| inhabited.start.clone());
+        let new_start = start.filter(|start| kept.start.as_ref() != Some(start));
         let sandbox = Sandbox {
             id: name,
             key: Some(key.to_owned()),
@@ -185,8 +204,14 @@ impl DockerBackend {
             ties: Mutex::new(Ties { leash, held: None }),
         };
         let written = match self.check_start(&sandbox, spec.cwd.is_some()).await {
-            Ok(()) if known.as_ref() != Some(&record) => {
-                blocking(&shown, move || record.write(&directory)).await
+            Ok(()) if known.as_ref() != Some(&record) || new_start.is_some() => {
+                blocking(&shown, move || {
+                    if let Some(start) = new_start {
+                        record::keep_start(&directory, &start)?;
+                    }
+                    record.write(&directory)
+                })
+                .await
             }
             other => other,
         };
@@ -464,8 +489,15 @@ impl DockerBackend {
             (Answer::Start, _) => (
                 OpenState::Recreated,
                 Some(format!(
-                    "what ran in the container {name} was ended from outside; its files are as they were, but for those in memory \
-                     ({in_memory})"
+                    "the container {name} was ended from outside, with what ran in it; its files are as they were, but for those in \
+                     memory ({in_memory})"
+                )),
+            ),
+            // Somebody has started the container anew meanwhile.
+            _ if kept.start.as_ref().is_some_and(|start| begun.start() != Some(start.as_str())) => (
+                OpenState::Recreated,
+                Some(format!(
+                    "the container {name} was started anew from outside: what ran in it has ended; its files are as they were, but                      for those in memory ({in_memory})"
                 )),
             ),
             _ => (OpenState::Attached, None),

@@ -66,7 +66,8 @@ impl DockerBackend {
         let listed = engine.listed(&owner).await?;
         let base = owner.base.clone();
         let records = blocking("the directory of kept sandboxes", move || Ok(record::all(&base))).await?;
-        let lost = records.iter().filter(|(record, _)| {
+        // One that was to leave nothing has ended as it should.
+        let lost = records.iter().filter(|(record, _)| !record.once).filter(|(record, _)| {
             let name = owner.container_of(&record.key);
             !listed.iter().any(|one| one.name == name)
         });

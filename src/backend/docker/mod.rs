@@ -9,6 +9,7 @@
 
 mod adapter;
 mod address;
+mod attach;
 mod body;
 mod carrier;
 mod credentials;
@@ -69,6 +70,9 @@ use sandbox::Sandbox;
 
 /// How a notice begins that tells what of this machine commands reach.
 pub const REACHED_BY: &str = "commands reach this machine by";
+
+/// How a notice begins that tells what has become of the container of a key.
+pub const OF_THE_CONTAINER: &str = "the container herm-";
 
 /// The docker backend. Clones are the same backend.
 #[derive(Clone, Debug)]

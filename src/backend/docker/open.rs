@@ -67,6 +67,13 @@ pub(super) struct Begun {
     pub(super) reached: Option<Reached>,
 }
 
+impl Begun {
+    /// Which start of the resident runs its commands.
+    pub(super) fn start(&self) -> Option<&str> {
+        self.inhabited.as_ref().map(|inhabited| inhabited.start.as_str())
+    }
+}
+
 impl DockerBackend {
     pub(super) async fn open_and_tell(
         &self,
@@ -130,6 +137,12 @@ impl DockerBackend {
     #[must_use]
     pub fn shared_key(&self, key: String) -> String {
         self.0.config.shared_key.clone().unwrap_or(key)
+    }
+
+    /// Whether a sandbox under a key outlives the process that made it.
+    #[must_use]
+    pub fn persists_across_processes(&self) -> bool {
+        self.0.config.persist_across_processes
     }
 
     /// Takes a sandbox among those that are open.
@@ -237,6 +250,7 @@ impl DockerBackend {
         engine
             .make_volumes(making.prepared.binary.as_ref().map(carrier::wanted))
             .await?;
+        engine.check_volumes(&making.prepared.plan.mounts).await?;
         let volumes = engine.make_volumes(body::volumes(making)).await?;
         let creating = engine
             .docker

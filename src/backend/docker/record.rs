@@ -13,6 +13,22 @@ use crate::{backend::local::kept, files};
 /// The file in the sandbox's private directory.
 const FILE: &str = "key.json";
 
+/// The file that names the start of the resident that was met last.
+const START: &str = "start";
+
+/// The start of the resident that was met last in the sandbox of a directory. This blocks.
+pub(super) fn last_start(directory: &Path) -> Option<String> {
+    fs::read_to_string(directory.join(START)).ok()
+}
+
+/// Keeps which it was. This blocks.
+///
+/// # Errors
+/// It cannot be written there.
+pub(super) fn keep_start(directory: &Path, start: &str) -> Result<(), Error> {
+    files::write_as(&directory.join(START), start.as_bytes(), 0o600)
+}
+
 /// The key of a sandbox, and what it was opened with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
@@ -22,6 +38,9 @@ pub(super) struct Record {
     /// Whether nothing of it is to stay when it has ended.
     #[serde(default)]
     pub(super) once: bool,
+    /// Whether it was not made to the end: nobody has been given it.
+    #[serde(default)]
+    pub(super) unfinished: bool,
     /// Whether its caller has stopped it, and nobody has opened it since.
     #[serde(default)]
     pub(super) stopped: bool,

@@ -1,6 +1,7 @@
 //! A sandbox: a container, and what belongs to it on this machine.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     path::{Path, PathBuf},
     sync::{
@@ -11,7 +12,7 @@ use std::{
 };
 
 use bollard::{
-    models::{ContainerInspectResponse, ContainerStateStatusEnum, VolumeCreateRequest},
+    models::{ContainerInspectResponse, ContainerStateStatusEnum, Volume, VolumeCreateRequest},
     query_parameters::{InspectContainerOptions, RemoveContainerOptionsBuilder, RemoveVolumeOptionsBuilder},
 };
 use herm_protocol::{
@@ -19,8 +20,16 @@ use herm_protocol::{
     sandbox::{SandboxInfo, SandboxState, Variable},
 };
 
-use super::engine::{Engine, WORK};
-use crate::{backend::local::guard::Held, files::remove_tree, resident::Resident};
+use super::{
+    engine::{Engine, WORK},
+    names,
+};
+use crate::{
+    backend::local::guard::Held,
+    files::remove_tree,
+    policy::mount::{Mount, Source},
+    resident::Resident,
+};
 
 /// How long the removal of a container that is being removed already may take.
 const REMOVAL: Duration = Duration::from_secs(10);
@@ -249,21 +258,62 @@ impl Engine {
         let mut made = Vec::new();
         for volume in wanted {
             let name = volume.name.clone().unwrap_or_default();
-            if self.volume(&name).await?.is_none() {
-                let doing = format!("make the volume {name}");
-                self.call(&doing, WORK, self.docker.create_volume(volume)).await?;
-                made.push(name);
+            match self.volume(&name).await? {
+                Some(there) if is_as_wanted(&there, &volume) => {}
+                Some(_) => return Err(not_our_volume(&name)),
+                None => {
+                    let doing = format!("make the volume {name}");
+                    self.call(&doing, WORK, self.docker.create_volume(volume)).await?;
+                    made.push(name);
+                }
             }
         }
         Ok(made)
+    }
+
+    /// Sees to it that volumes which are there were made as the configuration has them: the engine takes one by its name,
+    /// whatever else is asked for.
+    ///
+    /// # Errors
+    /// One was made otherwise.
+    pub(super) async fn check_volumes(&self, mounts: &[Mount]) -> Result<(), Error> {
+        for mount in mounts {
+            let Source::Volume {
+                name: Some(name),
+                driver: Some(driver),
+                ..
+            } = &mount.source
+            else {
+                continue;
+            };
+            let Some(there) = self.volume(name).await? else {
+                continue;
+            };
+            let asked = driver.options.iter().map(|(name, value)| (name, value.expose()));
+            let same = there.driver == driver.name && there.options.iter().collect::<BTreeMap<_, _>>() == asked.collect();
+            if !same {
+                let message = format!(
+                    "the volume {name} is there, and was made with another driver or other options than are asked for at {}",
+                    mount.target
+                );
+                return Err(Error::new(ErrorKind::AlreadyExists, name, message)
+                    .with_fix("ask for those (docker volume inspect), or for a volume of another name"));
+            }
+        }
+        Ok(())
     }
 
     /// Removes volumes; those that are not there are no error.
     ///
     /// # Errors
     /// One is there yet.
-    pub(super) async fn remove_volumes(&self, names: &[String]) -> Result<(), Error> {
-        for name in names {
+    pub(super) async fn remove_volumes(&self, all: &[String]) -> Result<(), Error> {
+        for name in all {
+            // What somebody else has given such a name is not ours to remove.
+            let there = self.volume(name).await?;
+            if !there.is_some_and(|volume| volume.labels.contains_key(names::OWNER)) {
+                continue;
+            }
             let options = RemoveVolumeOptionsBuilder::new().build();
             let doing = format!("remove the volume {name}");
             self.find(&doing, WORK, self.docker.remove_volume(name, Some(options)))
@@ -271,6 +321,21 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Whether a volume is one that we have made: it bears the labels that it would be made with, but for those that say by which
+/// run.
+fn is_as_wanted(there: &Volume, wanted: &VolumeCreateRequest) -> bool {
+    let labels = wanted.labels.iter().flatten();
+    let same = |(name, value): (&String, &String)| name == names::RUN || there.labels.get(name) == Some(value);
+    let options = wanted.driver_opts.clone().unwrap_or_default();
+    labels.into_iter().all(same) && there.driver == "local" && there.options == options
+}
+
+fn not_our_volume(name: &str) -> Error {
+    let message = format!("the volume {name} is there, and is not ours: it does not bear our label, or mounts something else");
+    Error::new(ErrorKind::AlreadyExists, name, message)
+        .with_fix("see whose it is (docker volume inspect), and rename or remove it")
 }
 
 /// What the state of a container is in the words of the protocol.

@@ -35,6 +35,9 @@ use crate::{
     resident::{Binary, info},
 };
 
+/// How long a resident that goes on without this process may take to hear all that it was told.
+const SETTLES: Duration = Duration::from_secs(1);
+
 /// How long an operation on files may take; a file system that hangs must not hang the caller.
 const FILE_LIMIT: Duration = Duration::from_mins(1);
 
@@ -449,6 +452,13 @@ impl Adapter for LocalBackend {
     }
 
     async fn shutdown(&self) {
+        let open: Vec<_> = self.sandboxes().open.values().cloned().collect();
+        let kept = open
+            .iter()
+            .filter(|sandbox| sandbox.key.is_some())
+            .filter_map(|sandbox| sandbox.residence());
+        futures::future::join_all(kept.map(|residence| residence.resident.settle(SETTLES))).await;
+        drop(open);
         let ids: Vec<_> = {
             let mut sandboxes = self.sandboxes();
             sandboxes.shut_down = true;

@@ -44,7 +44,7 @@ use self::{
 };
 use super::{
     Refusal, fail,
-    kept::{refused, tell_of_losses},
+    kept::{losses, refused},
     runtime::block_on,
     signals::EndSignals,
     usage,
@@ -115,7 +115,15 @@ async fn start_job(arguments: Arguments, place: Place) -> ExitCode {
             .chosen_directory(&arguments)
             .map_err(|outcome| Error::new(ErrorKind::NotFound, "cwd", outcome.to_string()))?;
         let stdin = input::of_job().await?;
-        let params = prepare(&place, &arguments, cwd).await?;
+        if !place.backend.outlives_this_process() {
+            let what = "a job ends with this process: terminal.docker_persist_across_processes is false";
+            return Err(Error::new(ErrorKind::InvalidArgument, "--detach", what)
+                .with_fix("leave --detach out, or set that to true"));
+        }
+        let (params, notices) = prepare(&place, &arguments, cwd).await?;
+        for notice in notices {
+            tell(format_args!("herm: {notice}"));
+        }
         let adapter = place.backend.adapter();
         adapter
             .start_job(RunParams {
@@ -231,7 +239,12 @@ async fn run_in(
         Ok(cwd) => cwd,
         Err(outcome) => return Ok(outcome.into()),
     };
-    let mut params = prepare(place, &arguments, cwd).await?;
+    let (mut params, notices) = prepare(place, &arguments, cwd).await?;
+    if !arguments.json {
+        for notice in &notices {
+            tell(format_args!("herm: {notice}"));
+        }
+    }
     if !std::io::stdin().is_terminal() {
         params.stdin = Stdin::Stream;
     }
@@ -245,12 +258,20 @@ async fn run_in(
     let finished = place.backend.execute(params, caller, wishes).await;
     programs.ended().await;
     let mut finished = finished?;
+    if arguments.json {
+        finished.notices.splice(0..0, notices);
+    }
     Origins::of(&arguments, &place.config).name_directory(&mut finished.outcome);
     Ok(finished)
 }
 
 /// Opens the sandbox, and says what is to be run in it.
-async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> Result<RunParams, Error> {
+/// With it comes what is to be told of that: with `--json` everything, as who reads it forgets nothing.
+async fn prepare(
+    place: &Place,
+    arguments: &Arguments,
+    cwd: Option<PathBuf>,
+) -> Result<(RunParams, Vec<String>), Error> {
     let backend = &place.backend;
     backend
         .adapter()
@@ -270,7 +291,11 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
         ..SandboxSpec::default()
     };
     let opened = backend.open_sandbox(OpenParams { key, spec }).await?;
-    tell_of_losses(&opened, backend).await;
+    let notices = if arguments.json {
+        opened.notices.clone()
+    } else {
+        losses(&opened, backend).await
+    };
     let mut params = RunParams::new(opened.sandbox, "exec", arguments.command());
     params.session.clone_from(&arguments.session);
     // They are the command's, and not those of a sandbox that others find again.
@@ -281,7 +306,7 @@ async fn prepare(place: &Place, arguments: &Arguments, cwd: Option<PathBuf>) -> 
         .timeout
         .or_else(configured)
         .map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-    Ok(params)
+    Ok((params, notices))
 }
 
 /// Where the command starts. An absolute directory does not need the current one, which may be gone.

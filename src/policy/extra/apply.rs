@@ -269,10 +269,12 @@ pub(super) fn network(asked: &mut ExtraArgs, value: &str, _: &Here) -> Taken {
     once(&mut asked.network, mode)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the table holds functions of one type")]
-pub(super) fn no_healthcheck(asked: &mut ExtraArgs, on: bool) -> Taken {
-    asked.no_healthcheck = on;
-    Ok(())
+pub(super) fn no_healthcheck(_: &mut ExtraArgs, on: bool) -> Taken {
+    if on {
+        return Ok(());
+    }
+    let what = "no container has a health check: it would run beside every command";
+    Err(Refusal::new(what, "leave it out"))
 }
 
 pub(super) fn pids_limit(asked: &mut ExtraArgs, value: &str, _: &Here) -> Taken {

@@ -41,7 +41,6 @@ pub(super) struct ExtraArgs {
     pub(super) mounts: Vec<Mount>,
     pub(super) nano_cpus: Option<u64>,
     pub(super) network: Option<NetworkMode>,
-    pub(super) no_healthcheck: bool,
     pub(super) pids: Option<u64>,
     pub(super) platform: Option<String>,
     pub(super) read_only_root: bool,

@@ -132,7 +132,7 @@ fn what_a_container_is_becomes_a_field() {
         (Some("runsc"), Some("1000:1000"))
     );
     assert_eq!(asked.workdir.as_deref(), Some("/srv/x"));
-    assert!(asked.read_only_root && asked.no_healthcheck && asked.private_cgroups);
+    assert!(asked.read_only_root && asked.private_cgroups);
 }
 
 #[test]

@@ -63,7 +63,6 @@ pub fn plan(
         network,
         sysctls: extra.sysctls,
         gpus: extra.gpus,
-        no_healthcheck: extra.no_healthcheck,
         labels: extra.labels,
         variables,
     };

@@ -55,8 +55,6 @@ pub struct Plan {
     pub sysctls: BTreeMap<String, String>,
     /// Graphics processors.
     pub gpus: Vec<GpuRequest>,
-    /// Whether checks that the image brings are not run.
-    pub no_healthcheck: bool,
     /// Labels that the user asks for; none of them is one of ownership.
     pub labels: BTreeMap<String, String>,
     /// Variables.
@@ -251,7 +249,7 @@ impl Plan {
         let others = (
             (&self.platform, &self.runtime, &self.workdir),
             (&self.hostname, &self.domainname, &self.hardening),
-            (&self.sysctls, self.no_healthcheck, &self.labels),
+            (&self.sysctls, &self.labels),
         );
         Ok([
             ("mounts", written(&mounts)?),
