@@ -11,6 +11,9 @@ use serde_yaml::{Mapping, Value as Yaml};
 
 use super::{Place, Problem};
 
+/// How many brackets may be open at once.
+const DEEPEST: usize = 64;
+
 /// The largest file that is read, in bytes. Hermes' own has some ten thousand.
 const LARGEST: u64 = 1024 * 1024;
 
@@ -41,6 +44,10 @@ impl ConfigFile {
     pub(super) fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self, Problem> {
         let name = path.display().to_string();
         let text = decode(&name, bytes)?;
+        if let Some(place) = too_deep(&text) {
+            let what = format!("more than {DEEPEST} brackets are open here, which no settings need");
+            return Err(Problem::new(name, Some(place), what, CORRECT_IT));
+        }
         let whole: Yaml = serde_yaml::from_str(&text).map_err(|error| syntax(&name, &text, &error))?;
         let content = match whole {
             Yaml::Null => None,
@@ -111,6 +118,25 @@ impl ConfigFile {
     ) -> Problem {
         Problem::new(self.path.display().to_string(), place, what, fix)
     }
+}
+
+/// Where more brackets are open than a reader should have to follow: that takes time that grows with its square.
+fn too_deep(text: &str) -> Option<Place> {
+    let (mut open, mut before) = (0_usize, b'\n');
+    for (position, byte) in text.bytes().enumerate() {
+        let begins = b" \t\n:,-[{".contains(&before);
+        before = byte;
+        match byte {
+            // Within a word it is a part of that.
+            b'[' | b'{' if begins => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > DEEPEST {
+            return Some(Place::of(text, position));
+        }
+    }
+    None
 }
 
 fn tree_of(text: &str) -> Option<yaml_edit::Document> {

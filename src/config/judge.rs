@@ -60,12 +60,26 @@ fn judge_beside(file: &ConfigFile, content: &Mapping, problems: &mut Vec<Problem
         } else if let Some(setting) = of_variable.filter(|setting| setting.key.is_some()) {
             let what = format!("{key} is a variable; in the file it is {}", setting.name());
             problems.push(file.problem(place, what, HOW_TO_LIST));
+        } else if is_of_section(key) {
+            let what =
+                format!("{key} stands beside the sections, where nothing reads it: it is terminal.{key}");
+            let fix = format!("write `terminal:`, and below it, indented, `{key}: VALUE`");
+            problems.push(file.problem(place, what, fix));
         } else if let Some(section) = SECTIONS.iter().find(|section| is_nearly(key, section)) {
             let what = format!("{key} is no section (did you mean `{section}`?)");
             let fix = "correct it; what stands below it would not be heard";
             problems.push(file.problem(place, what, fix));
         }
     }
+}
+
+/// Whether a key beside the sections can only be meant for `terminal`: others are too short to be told from Hermes' own.
+fn is_of_section(key: &str) -> bool {
+    let telling = key == "backend"
+        || ["docker_", "container_"]
+            .iter()
+            .any(|start| key.starts_with(start));
+    telling && find(&format!("terminal.{key}")).is_some()
 }
 
 /// Whether a key is one slip away from a section, or that in other letters.

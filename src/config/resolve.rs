@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     BackendName, Origin, Problem, Problems, SETTINGS, Setting, Sources, Value,
-    dotenv::Dotenv,
+    dotenv::{Dotenv, MISNAMED},
     dotenv_file,
     file::ConfigFile,
     find,
@@ -89,6 +89,13 @@ impl Config {
             } else {
                 config.overlooked.push(problem);
             }
+        }
+        // Whoever set one has meant a backend, and would run on another.
+        let misnamed = MISNAMED.iter().find(|name| sources.variable(name).is_some());
+        if let (Some(name), Origin::Default) = (misnamed, config.backend_origin()) {
+            let what = "nothing reads this variable, and nothing else says where commands run";
+            let fix = "set TERMINAL_ENV, the variable of the backend, or unset it";
+            problems.push(Problem::new(format!("the variable {name}"), None, what, fix));
         }
         if problems.is_empty() {
             Ok(config)

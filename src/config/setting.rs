@@ -196,7 +196,7 @@ impl Setting {
                 return Err(self.misfit_yaml(yaml));
             };
             item.check(text).map_err(|(what, fix)| Misfit {
-                what: format!("{} names {text:?}, {what}", self.name()),
+                what: format!("{} names {:?}, {what}", self.name(), without_value(text)),
                 fix,
             })?;
             list.push(text.clone());
@@ -278,4 +278,9 @@ fn shown(yaml: &Yaml) -> String {
         Yaml::Mapping(_) => "a mapping".into(),
         Yaml::Tagged(tagged) => format!("something tagged {}", tagged.tag),
     }
+}
+
+/// A text without what stands behind a sign of assignment, which may be a secret.
+fn without_value(text: &str) -> &str {
+    text.split(['=', ':']).next().unwrap_or_default()
 }

@@ -24,7 +24,6 @@ const SINGULARITY: &[BackendName] = &[Singularity];
 const MODAL: &[BackendName] = &[Modal];
 const DAYTONA: &[BackendName] = &[Daytona];
 const VERCEL: &[BackendName] = &[VercelSandbox];
-const ENGINES: &[BackendName] = &[Docker, Singularity];
 const CONTAINERS: &[BackendName] = &[Docker, Singularity, Modal, Daytona];
 const SANDBOXES: &[BackendName] = &[Docker, Ssh, Singularity, Modal, Daytona, VercelSandbox];
 const REMOTE: &[BackendName] = &[Ssh, Modal, Daytona, VercelSandbox];
@@ -68,7 +67,7 @@ pub const SETTINGS: &[Setting] = settings! {
     "terminal.degraded_mode", "TERMINAL_DEGRADED_MODE", AnyText, Text("warn"), HERMES,
         "what Hermes does when a remote backend cannot be reached";
     "terminal.docker_env", "TERMINAL_DOCKER_ENV", Map, Empty, DOCKER,
-        "variables of the container, with their values";
+        "variables of commands, with their values";
     "terminal.docker_extra_args", "TERMINAL_DOCKER_EXTRA_ARGS", List(Item::Text), Empty, DOCKER,
         "more options of `docker run`; only harmless ones are taken";
     "terminal.docker_forward_env", "TERMINAL_DOCKER_FORWARD_ENV", List(Item::Variable), Empty, DOCKER,
@@ -80,7 +79,7 @@ pub const SETTINGS: &[Setting] = settings! {
     "terminal.docker_network", "TERMINAL_DOCKER_NETWORK", Flag, Is(true), DOCKER,
         "whether the container has a network";
     "terminal.docker_orphan_reaper", "TERMINAL_DOCKER_ORPHAN_REAPER", Flag, Is(true), DOCKER,
-        "whether containers of owners that are gone are removed";
+        "whether containers that ended long ago, or that killed processes have left, are removed when one is made";
     "terminal.docker_persist_across_processes", "TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES", Flag, Is(true), DOCKER,
         "whether a container outlives the process that made it";
     "terminal.docker_run_as_host_user", "TERMINAL_DOCKER_RUN_AS_HOST_USER", Flag, Is(false), DOCKER,
@@ -109,7 +108,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "how long Hermes waits for background processes at the end of a single query, in seconds";
     "terminal.persistent_shell", "TERMINAL_PERSISTENT_SHELL", Flag, Is(true), HERMES,
         "whether Hermes carries directory and variables from command to command";
-    "terminal.sandbox_dir", "TERMINAL_SANDBOX_DIR", AnyText, Text(""), ENGINES,
+    "terminal.sandbox_dir", "TERMINAL_SANDBOX_DIR", AnyText, Text(""), SINGULARITY,
         "the directory of kept sandboxes; empty is `sandboxes` in Hermes' own";
     "terminal.shell_init_files", "", List(Item::Text), Empty, HERMES,
         "files that Hermes' shell reads before a session, in place of the user's own";
@@ -149,7 +148,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "the proxy's port for tunnels; the next one is for plain HTTP";
     "proxy.upstream_deny_cidrs", "", List(Item::Text), Nothing, DOCKER,
         "networks that the proxy never connects to; unset is the default list, [] is none";
-    "", "HERMES_DOCKER_BINARY", AnyText, Text(""), DOCKER,
+    "", "HERMES_DOCKER_BINARY", AnyText, Text(""), HERMES,
         "the program that Hermes starts for containers: docker or podman";
     "", "HERMES_FORCE_FILE_SYNC", Flag, Is(false), HERMES,
         "whether Hermes synchronises files at every command";

@@ -38,7 +38,9 @@ impl DockerBackend {
         let name = owner.container_of(&key);
         let engine = self.engine().await?;
         let container = engine.container(&name).await?;
-        let label = container.as_ref().and_then(|container| label(container, names::OWNER));
+        let label = container
+            .as_ref()
+            .and_then(|container| label(container, names::OWNER));
         if label != Some(&owner.name) {
             return Err(Error::sandbox_not_found(&name));
         }
@@ -67,9 +69,7 @@ impl DockerBackend {
             }
         })
         .await?;
-        let (resident, instance) = engine
-            .meet(&name, &container, &meeting, secret.secret())
-            .await?;
+        let (resident, instance) = engine.meet(&name, &container, &meeting, secret.secret()).await?;
         let config = container.config.unwrap_or_default();
         let program = config.entrypoint.unwrap_or_default().into_iter().next();
         let sandbox = Sandbox {
@@ -98,7 +98,8 @@ impl DockerBackend {
 }
 
 /// What to do in native mode.
-pub(super) const NATIVE: &str = "sandboxes are kept in resident mode only: leave --key out, or set terminal.exec_mode to auto";
+pub(super) const NATIVE: &str =
+    "sandboxes are kept in resident mode only: leave --key out, or set terminal.exec_mode to auto";
 
 fn label<'a>(container: &'a ContainerInspectResponse, name: &str) -> Option<&'a String> {
     container.config.as_ref()?.labels.as_ref()?.get(name)

@@ -494,12 +494,18 @@ impl DockerBackend {
                 )),
             ),
             // Somebody has started the container anew meanwhile.
-            _ if kept.start.as_ref().is_some_and(|start| begun.start() != Some(start.as_str())) => (
-                OpenState::Recreated,
-                Some(format!(
-                    "the container {name} was started anew from outside: what ran in it has ended; its files are as they were, but                      for those in memory ({in_memory})"
-                )),
-            ),
+            _ if kept
+                .start
+                .as_ref()
+                .is_some_and(|start| begun.start() != Some(start.as_str())) =>
+            {
+                (
+                    OpenState::Recreated,
+                    Some(format!(
+                        "the container {name} was started anew from outside: what ran in it has ended; its files are as they were, but                      for those in memory ({in_memory})"
+                    )),
+                )
+            }
             _ => (OpenState::Attached, None),
         };
         Ok(Found { begun, state, notice })

@@ -67,10 +67,13 @@ impl DockerBackend {
         let base = owner.base.clone();
         let records = blocking("the directory of kept sandboxes", move || Ok(record::all(&base))).await?;
         // One that was to leave nothing has ended as it should.
-        let lost = records.iter().filter(|(record, _)| !record.once).filter(|(record, _)| {
-            let name = owner.container_of(&record.key);
-            !listed.iter().any(|one| one.name == name)
-        });
+        let lost = records
+            .iter()
+            .filter(|(record, _)| !record.once)
+            .filter(|(record, _)| {
+                let name = owner.container_of(&record.key);
+                !listed.iter().any(|one| one.name == name)
+            });
         Ok(lost
             .map(|(Record { key, .. }, _)| {
                 format!(

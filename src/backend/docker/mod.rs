@@ -30,6 +30,7 @@ mod names;
 mod native;
 mod open;
 mod outside;
+mod ownership;
 mod prepare;
 mod reach;
 mod reap;

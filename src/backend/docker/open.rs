@@ -35,7 +35,10 @@ use super::{
 use crate::{
     backend::local::{Mode, adapter::blocking, check, kept},
     files::file_error,
-    policy::host_access::AccessLevel,
+    policy::{
+        host_access::AccessLevel,
+        mount::{Mount, Source},
+    },
     resident::{MEETING, MeetingDirectory},
 };
 
@@ -263,7 +266,7 @@ impl DockerBackend {
                 }
                 begun
             }
-            Err(error) => Err(error),
+            Err(error) => Err(of_mounts(error, &making.prepared.plan.mounts)),
         };
         if begun.is_err() {
             engine.remove_volumes(&volumes).await?;
@@ -285,6 +288,7 @@ impl DockerBackend {
             let labels = self.owner().await?.labels_of_process(&self.place().run);
             engine.carry(id, &prepared.image.id, binary, labels).await?;
         }
+        engine.give_volumes(id, prepared).await?;
         engine.start(making.name).await?;
         let container = engine.container_there(making.name).await?;
         self.inhabit(engine, prepared, making.name, container, (meeting, making.secret))
@@ -324,6 +328,23 @@ impl DockerBackend {
         let base = named.map_or_else(kept::default_base, Ok)?.join("docker");
         blocking("the directory of kept sandboxes", move || Ok(Owner::of(&base))).await
     }
+}
+
+/// The error about a mount where the engine has found nothing to mount: it tells the path, and not who asks for it.
+fn of_mounts(error: Error, mounts: &[Mount]) -> Error {
+    let missing = mounts.iter().find_map(|mount| match &mount.source {
+        Source::HostPath { path, .. } if error.message.contains(&format!("not exist: {path}")) => {
+            Some((path, &mount.target))
+        }
+        _ => None,
+    });
+    let Some((path, target)) = missing else {
+        return error;
+    };
+    let message = format!("{path} is to be mounted at {target}, and is not there on the engine's host");
+    Error::new(ErrorKind::NotFound, path, message).with_fix(
+        "make it, or correct what asks for it (terminal.docker_volumes, docker_extra_args, spec.mounts)",
+    )
 }
 
 /// Where commands start.

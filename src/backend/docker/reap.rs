@@ -249,7 +249,13 @@ impl Round {
         // Somebody may have made one, or removed everything.
         if let (Some(record), None) = (&record, self.engine.container(name).await?) {
             let one = thing(SANDBOX, name, Some(record));
-            match judge(Found::Record { once: record.once || record.unfinished }, self.bounds, now()) {
+            match judge(
+                Found::Record {
+                    once: record.once || record.unfinished,
+                },
+                self.bounds,
+                now(),
+            ) {
                 Fate::Keep(why) => self.keep(one, why),
                 Fate::Remove(why) | Fate::RemoveByForce(why) => {
                     if !self.dry_run {

@@ -290,7 +290,8 @@ impl Engine {
                 continue;
             };
             let asked = driver.options.iter().map(|(name, value)| (name, value.expose()));
-            let same = there.driver == driver.name && there.options.iter().collect::<BTreeMap<_, _>>() == asked.collect();
+            let same = there.driver == driver.name
+                && there.options.iter().collect::<BTreeMap<_, _>>() == asked.collect();
             if !same {
                 let message = format!(
                     "the volume {name} is there, and was made with another driver or other options than are asked for at {}",
@@ -327,13 +328,16 @@ impl Engine {
 /// run.
 fn is_as_wanted(there: &Volume, wanted: &VolumeCreateRequest) -> bool {
     let labels = wanted.labels.iter().flatten();
-    let same = |(name, value): (&String, &String)| name == names::RUN || there.labels.get(name) == Some(value);
+    let same =
+        |(name, value): (&String, &String)| name == names::RUN || there.labels.get(name) == Some(value);
     let options = wanted.driver_opts.clone().unwrap_or_default();
     labels.into_iter().all(same) && there.driver == "local" && there.options == options
 }
 
 fn not_our_volume(name: &str) -> Error {
-    let message = format!("the volume {name} is there, and is not ours: it does not bear our label, or mounts something else");
+    let message = format!(
+        "the volume {name} is there, and is not ours: it does not bear our label, or mounts something else"
+    );
     Error::new(ErrorKind::AlreadyExists, name, message)
         .with_fix("see whose it is (docker volume inspect), and rename or remove it")
 }

@@ -23,7 +23,7 @@ use std::{
 use herm::{
     backend::Backend,
     caller::{Caller, Output},
-    config::{BackendName, Config},
+    config::{BackendName, Config, ExecMode},
 };
 use herm_harness::{tell::tell, verdict::Exit};
 use herm_protocol::{
@@ -76,6 +76,11 @@ impl Place {
     fn of(arguments: &Arguments) -> Result<Self, Refusal> {
         let programs = Programs::new(&arguments.rpc).map_err(usage)?;
         let (backend, config) = arguments.backend.open(arguments.spool_full)?;
+        if arguments.key.is_some() && config.exec_mode() == ExecMode::Native {
+            return Err(usage(
+                "--key: sandboxes are kept in resident mode only, and terminal.exec_mode is native; leave --key out, or set that to auto",
+            ));
+        }
         Ok(Self {
             backend,
             config,

@@ -124,10 +124,6 @@ pub struct DockerConfig {
     pub timeout: Option<Duration>,
     /// How commands are run.
     pub exec_mode: ExecMode,
-    /// The directory of kept sandboxes.
-    pub sandbox_dir: PathBuf,
-    /// The program that Hermes starts for containers, if one is named.
-    pub binary: Option<String>,
     /// Whether containers reach the network through the egress proxy.
     pub egress: EgressProxy,
     /// What this process is.

@@ -84,9 +84,6 @@ impl Config {
             ),
             timeout: self.timeout(),
             exec_mode: self.exec_mode(),
-            sandbox_dir: text("terminal.sandbox_dir")
-                .map_or_else(|| sources.home.join("sandboxes"), |path| in_home(path.trim())),
-            binary: text("HERMES_DOCKER_BINARY"),
             egress: match (self.flag("proxy.enabled"), self.flag("proxy.enforce_on_docker")) {
                 (false, _) => EgressProxy::Off,
                 (true, false) => EgressProxy::Preferred,

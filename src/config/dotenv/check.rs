@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Names that people give to the variable of the backend, and that nothing reads.
-const MISNAMED: [&str; 2] = ["TERMINAL_BACKEND", "TERMINAL_ENV_TYPE"];
+pub(in crate::config) const MISNAMED: [&str; 2] = ["TERMINAL_BACKEND", "TERMINAL_ENV_TYPE"];
 
 /// A file that is not made of lines of text would be read as one that sets nothing. Values may have any encoding that leaves
 /// ASCII as it is.

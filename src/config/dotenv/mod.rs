@@ -2,6 +2,8 @@
 //! python-dotenv reads it; where that would silently leave out what somebody meant, it is refused.
 
 mod check;
+
+pub(super) use check::MISNAMED;
 mod reference;
 mod statement;
 #[cfg(test)]

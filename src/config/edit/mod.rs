@@ -152,7 +152,7 @@ fn checked(
         }
         _ => {
             let what = format!(
-                "{section}.{key} cannot be changed without changing something else in the file, such as an anchor's uses"
+                "{section}.{key} cannot be changed without changing something else in the file, such as the uses of an anchor, or a comment among its own lines"
             );
             Err(file.problem(place, what, BY_HAND))
         }

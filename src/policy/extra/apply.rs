@@ -146,7 +146,10 @@ pub(super) fn env(asked: &mut ExtraArgs, value: &str, _: &Here) -> Taken {
     };
     if !is_variable(name) {
         return refuse(
-            format!("{name:?} is no name of a variable"),
+            format!(
+                "{:?} is no name of a variable",
+                name.split(':').next().unwrap_or_default()
+            ),
             "use letters, digits and _, no digit first",
         );
     }

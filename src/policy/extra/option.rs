@@ -114,8 +114,8 @@ fn unknown(argument: &str, name: &str) -> Refusal {
     let shown = argument.split('=').next().unwrap_or_default();
     if let Some((option, _)) = shown.split_once(char::is_whitespace) {
         return Refusal::new(
-            format!("{option} and its value are one item of the list"),
-            format!("write two items, or one with an equals sign: {option}=VALUE"),
+            format!("{} and its value are one item of the list", printable(option)),
+            "write two items, or one with an equals sign",
         );
     }
     if name.is_empty() {
@@ -126,15 +126,20 @@ fn unknown(argument: &str, name: &str) -> Refusal {
     }
     let near = near_miss::hint(name, OPTIONS.iter().map(|row| row.long));
     Refusal::new(
-        format!("{shown} is no option of docker run{near}"),
+        format!("{} is no option of docker run{near}", printable(shown)),
         "correct it, or take it out",
     )
 }
 
+/// A text of bounded length, with nothing in it that a terminal would obey.
+fn printable(text: &str) -> String {
+    text.chars().take(80).flat_map(char::escape_debug).collect()
+}
+
 fn positional(argument: &str) -> Refusal {
-    // What stands behind an equals sign may be the value of a variable.
+    // What stands behind such a sign may be the value of a variable.
     let shown: String = argument
-        .split('=')
+        .split(['=', ':'])
         .next()
         .unwrap_or_default()
         .chars()

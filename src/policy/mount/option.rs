@@ -51,6 +51,11 @@ pub(super) fn is_mount_option(text: &str) -> bool {
     key.is_some_and(|key| KEYS.iter().any(|(known, _)| *known == key))
 }
 
+/// Whether a word is a key of `--mount`, whose value is no secret.
+pub(super) fn is_key(word: &str) -> bool {
+    word != "volume-opt" && KEYS.iter().any(|(known, _)| word.eq_ignore_ascii_case(known))
+}
+
 /// Reads one.
 ///
 /// # Errors
