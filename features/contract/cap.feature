@@ -89,6 +89,10 @@ Feature: CAP: what is declared works, and what is not is refused
     Examples:
       | property         |
       | a key            |
+    @needs:!reap
+    Examples:
+      | property         |
+      | an idle life     |
 
   @id:CAP-005 @must @since:0.1 @profile:core @mutant:answers-what-it-does-not-offer
   Scenario Outline: A method that is not offered is refused
@@ -121,6 +125,10 @@ Feature: CAP: what is declared works, and what is not is refused
     Examples:
       | do something                     |
       | tell how far a mount would reach |
+    @needs:!reap
+    Examples:
+      | do something             |
+      | remove what nobody needs |
 
   @id:CAP-006 @must @since:0.1 @profile:core @needs:shell=bash @mutant:runs-another-shell
   Scenario: The shell that is declared is the shell that reads the text

@@ -40,9 +40,9 @@ pub struct SandboxSpec {
     /// The user that commands run as, by name or number. Needs `user`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// How long nothing may go on in it, in milliseconds, before it is ended and everything of it goes: no command, no job, no
-    /// call of this protocol that names it. A caller that has it open and asks nothing of it does not keep it. No bound when
-    /// not given; 0 is refused. Needs a key, and `reap`.
+    /// How long nothing may go on in it, in milliseconds, before it is ended and everything of it goes: no command, no job,
+    /// nothing that is asked of what is in it. A caller that only has it open or looks at it from outside (`sandbox.list`,
+    /// `sandbox.inspect`) does not keep it. No bound when not given; 0 is refused. Needs a key, and `reap`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<u64>,
 }

@@ -238,6 +238,10 @@ async fn open_with(scene: &mut Scene, property: &str) -> StepResult {
                 ..spec
             }
         }
+        "an idle life" => SandboxSpec {
+            idle_ms: Some(60_000),
+            ..spec
+        },
         "another user" => SandboxSpec {
             user: Some("nobody".into()),
             ..spec
@@ -292,6 +296,7 @@ pub(crate) async fn ask_to(scene: &mut Scene, what: &str) -> StepResult {
     let (name, params) = match what {
         "pause the sandbox" => ("sandbox.pause", json!({"sandbox": sandbox})),
         "save the sandbox" => ("sandbox.snapshot", json!({"sandbox": sandbox})),
+        "remove what nobody needs" => ("sandbox.reap", json!({"dry_run": true})),
         "list jobs" => ("job.list", json!({"sandbox": sandbox})),
         "tell how far a mount would reach" => ("policy.classify", json!({"mounts": ["/a:/b"]})),
         "close a session" => (

@@ -395,6 +395,8 @@ class OpenParams:
     network: Network = Network("default")
     limits: Limits = Limits()
     user: Optional[str] = None
+    idle_ms: Optional[int] = None
+    """How long nothing may go on in it before it ends, in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -613,6 +615,7 @@ def _open_params(fields: _Fields) -> OpenParams:
             disk_bytes=limits.optional_whole("disk_bytes"),
         ),
         user=spec.optional_text("user"),
+        idle_ms=spec.optional_whole("idle_ms"),
     )
 
 
@@ -2024,6 +2027,7 @@ class _Server:
             ("limits_cpu", params.limits.cpu_millis is not None),
             ("limits_disk", params.limits.disk_bytes is not None),
             ("user", params.user is not None),
+            ("reap", params.idle_ms is not None),
         ):
             self._need(capability, asked)
         return self._adapter.open(params, Progress(self._writer)).to_json()

@@ -55,6 +55,7 @@ pub(crate) fn open(params: &OpenParams) -> Result<(), Error> {
         (limits.cpu_millis.is_some(), "limits_cpu"),
         (limits.disk_bytes.is_some(), "limits_disk"),
         (spec.user.is_some(), "user"),
+        (spec.idle_ms.is_some(), "reap"),
     ])?;
     if let Some(cwd) = &spec.cwd {
         no_nul("spec.cwd", cwd)?;
