@@ -473,6 +473,28 @@ impl Scene {
         client.call::<method::Close>(&params, deadline).await
     }
 
+    /// Closes what is kept under a key in a room of its own, while the room is there: later nobody finds it any more.
+    async fn close_kept_of(&mut self, stay: Option<&Stay>, most: Duration) {
+        let (Some(stay), Some(_), Some(workshop)) = (stay, &self.notes.key, self.workshop.clone()) else {
+            return;
+        };
+        let usable = |worker: &Worker| !worker.broken && worker.client.fault().is_none();
+        if !self.worker.as_ref().is_some_and(usable) {
+            // Where none can be had the run itself removes what it has left.
+            let Ok(successor) = workshop.employ_in(&stay.room).await else {
+                return;
+            };
+            if let Some(former) = self.worker.replace(successor) {
+                workshop.give_back(former, true).await;
+            }
+        }
+        if let Some(worker) = &mut self.worker {
+            for sandbox in self.own.drain(..) {
+                worker.close(&sandbox.id, most).await;
+            }
+        }
+    }
+
     /// Gives back what the scenario has borrowed and ends what it has made. `red` says that it did not go well, so that
     /// nothing of it is used again. An adapter that has broken meanwhile is told here, and not to the next scenario.
     pub(crate) async fn end(&mut self, red: bool, keep: bool) -> Option<Failure> {
@@ -493,6 +515,9 @@ impl Scene {
             let _ = exec.cancel(Duration::from_secs(2)).await;
         }
         let stay = self.stay.take();
+        if !keep {
+            self.close_kept_of(stay.as_ref(), most).await;
+        }
         if let (Some(stay), Some(workshop)) = (stay, &self.workshop) {
             stay.end(workshop).await;
         }

@@ -502,7 +502,8 @@ impl DockerBackend {
                 (
                     OpenState::Recreated,
                     Some(format!(
-                        "the container {name} was started anew from outside: what ran in it has ended; its files are as they were, but                      for those in memory ({in_memory})"
+                        "the container {name} was started anew from outside: what ran in it has ended; its files are as \
+                         they were, but for those in memory ({in_memory})"
                     )),
                 )
             }

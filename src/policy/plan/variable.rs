@@ -5,6 +5,7 @@ use herm_protocol::{ByteString, Error, sandbox::SandboxSpec};
 use super::{
     super::{Refusal, Weakening, extra::ExtraArgs},
     Variables,
+    place::HOME,
 };
 use crate::{
     backend::local::check,
@@ -33,7 +34,12 @@ pub(super) fn decide(
         .env
         .iter()
         .map(|variable| (variable.name.clone(), Secret::new(variable.value.clone())));
-    let variables = configured.chain(asked).collect();
+    // No image has a line for a user of this machine, and without one its home would be /.
+    let home = config
+        .run_as_host_user
+        .value
+        .then(|| ("HOME".into(), Secret::new(HOME.into())));
+    let variables = home.into_iter().chain(configured).chain(asked).collect();
     if !config.unset.is_empty() {
         told.push(Weakening::new(
             "env",
