@@ -44,6 +44,12 @@ const SETTLING: Duration = Duration::from_secs(15);
 /// How often is looked whether it is in another one.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How often it is tried to start a container that has ended.
+const STARTS: u32 = 3;
+
+/// How long is waited between two tries.
+const START_PAUSE: Duration = Duration::from_millis(700);
+
 /// How the name of a container ends that is about to be replaced.
 pub(super) const ASIDE: &str = "-replaced";
 
@@ -451,7 +457,7 @@ impl DockerBackend {
                 engine.container_there(name).await?
             }
             Answer::Start => {
-                engine.start(name).await?;
+                engine.start_again(name).await?;
                 engine.container_there(name).await?
             }
             _ => container,
@@ -547,6 +553,22 @@ impl Engine {
         let doing = format!("rename the container {from}");
         let renaming = self.docker.rename_container(from, options);
         self.find(&doing, ANSWER, renaming).await.map(drop)
+    }
+
+    /// Starts a container that has ended. An engine that was killed itself may know of its end only a moment later.
+    async fn start_again(&self, name: &str) -> Result<(), Unfit> {
+        let mut tries = 1;
+        loop {
+            match self.start(name).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::TimedOut => return Err(Unfit::Engine(error)),
+                Err(_) if tries < STARTS => {
+                    tries += 1;
+                    sleep(START_PAUSE).await;
+                }
+                Err(error) => return Err(Unfit::of(self, name, error).await),
+            }
+        }
     }
 
     /// Sees to it that nothing goes on in a container that is to be replaced, as far as its resident tells.

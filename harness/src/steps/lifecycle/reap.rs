@@ -276,8 +276,6 @@ pub(crate) async fn removed(scene: &mut Scene) -> StepResult {
             "it is there",
         ));
     }
-    // What is gone is nobody's to close in the end.
-    scene.own.clear();
     Ok(())
 }
 
