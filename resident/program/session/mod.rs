@@ -13,7 +13,10 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, OpenOptions},
     io::{self, Write as _},
-    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    os::unix::{
+        ffi::{OsStrExt as _, OsStringExt as _},
+        fs::DirBuilderExt as _,
+    },
     path::{Path, PathBuf},
 };
 
@@ -66,13 +69,10 @@ pub(crate) struct Carried {
 impl Sessions {
     /// Writes the scripts; without a directory, or when that fails, there are no sessions.
     pub(crate) fn new(directory: Option<&Path>) -> Self {
-        let written = |directory: &&Path| {
-            let scripts = [("session.bash", BASH), ("session.sh", POSIX)];
-            let all = scripts.map(|(name, script)| write(&directory.join(name), script));
-            all.into_iter().all(|result| result.is_ok())
-        };
         Self {
-            directory: directory.filter(written).map(Path::to_owned),
+            directory: directory
+                .filter(|directory| write_scripts(directory))
+                .map(Path::to_owned),
         }
     }
 
@@ -122,6 +122,11 @@ impl Carried {
     /// it would replace by less.
     pub(crate) fn hold(&mut self) -> Result<(), String> {
         self.release();
+        // A command may have removed the directory with all that was in it: its own session, and those of others.
+        if !self.posix_script().exists() || !self.bash_script().exists() {
+            let _ = fs::DirBuilder::new().mode(0o700).create(&self.directory);
+            write_scripts(&self.directory);
+        }
         let held = fs::hard_link(&self.state, &self.held).or_else(|error| match error.kind() {
             // A session that is new has no state.
             io::ErrorKind::NotFound => Ok(()),
@@ -300,6 +305,13 @@ fn is_identifier(name: &[u8]) -> bool {
         && name
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+/// Writes the scripts that shells read first; says whether they are there.
+fn write_scripts(directory: &Path) -> bool {
+    let scripts = [("session.bash", BASH), ("session.sh", POSIX)];
+    let all = scripts.map(|(name, script)| write(&directory.join(name), script));
+    all.into_iter().all(|result| result.is_ok())
 }
 
 fn write(path: &Path, script: &str) -> io::Result<()> {

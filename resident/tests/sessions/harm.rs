@@ -102,3 +102,18 @@ fn whatever_keeps_the_state_from_being_saved_is_told() {
         assert!(harm(shell, OF_POSIX) >= 2);
     }
 }
+
+/// The directory of the resident is the superuser's of a container, and so anybody's there.
+#[test]
+fn a_session_begins_anew_when_its_files_were_removed() {
+    super::in_each_shell(|place| {
+        place.run("export A=1").assert_exited(0);
+        let directory = place.resident.directory().display().to_string();
+        place
+            .run_without_session(&format!("rm -f '{directory}'/session*"))
+            .assert_exited(0);
+        let seen = place.run("echo ${A-none}; export B=2");
+        assert_eq!((seen.out(), seen.err()), ("none\n".into(), "".into()));
+        assert_eq!(place.run("echo $B").out(), "2\n");
+    });
+}

@@ -31,9 +31,12 @@ pub(super) fn of(info: &SystemInfo) -> HostFacts {
             .iter()
             .any(|option| option.split(',').any(|part| part == format!("name={name}")))
     };
-    let unconfined = options
+    // What a profile of the engine's owner lets through is not known, and may be everything.
+    let usual = options
         .iter()
-        .any(|option| option.contains("name=seccomp") && option.contains("profile=unconfined"));
+        .filter(|option| option.contains("name=seccomp"))
+        .filter_map(|option| option.split(',').find_map(|part| part.strip_prefix("profile=")))
+        .all(|profile| matches!(profile, "default" | "builtin"));
     HostFacts {
         pids: told(info.pids_limit),
         memory: told(info.memory_limit),
@@ -44,7 +47,7 @@ pub(super) fn of(info: &SystemInfo) -> HostFacts {
         layer_quota: layer_quota(info),
         // Whether the driver of volumes takes a size, an engine does not tell.
         volume_quota: false,
-        seccomp: names("seccomp") && !unconfined,
+        seccomp: names("seccomp") && usual,
         rootless: names("rootless"),
         user_namespace: names("userns"),
         cgroup: match info.cgroup_version {
@@ -127,6 +130,11 @@ mod tests {
             cpu_cfs_period: Some(true),
             ..SystemInfo::default()
         };
+        let of_its_owner = SystemInfo {
+            security_options: Some(vec!["name=seccomp,profile=/etc/all.json".into()]),
+            ..SystemInfo::default()
+        };
+        assert!(!of(&of_its_owner).seccomp);
         assert!(!of(&unconfined).seccomp && !of(&unconfined).cpu);
     }
 }

@@ -118,8 +118,8 @@ pub(super) fn decide(
     if !facts.seccomp {
         told.push(Weakening::new(
             "seccomp",
-            "no filter of system calls is in force: the engine has none (seccomp); build its host's kernel with \
-             CONFIG_SECCOMP_FILTER, and leave seccomp-profile of the engine's daemon.json at its default",
+            "no filter of system calls is known to be in force: the engine has none, or one of its owner's (seccomp); build its \
+             host's kernel with CONFIG_SECCOMP_FILTER, and leave seccomp-profile of the engine's daemon.json at its default",
         ));
     }
     Ok(Hardening {
