@@ -124,13 +124,16 @@ fn a_volume_of_somebody_else_is_neither_used_nor_removed() {
         refused.code == Some(2) && refused.err.contains("is not ours"),
         "{refused:?}"
     );
+    let state = format!("label=herm.state={}", user.state().join("docker").display());
+    let left = docker(&["volume", "ls", "--quiet", "--filter", &state]).out;
+    assert_eq!(left, "", "an opening that was refused leaves nothing");
     user.herm(&["rm", "k"]);
     assert_eq!(docker(&["volume", "rm", &volume]).code, Some(0), "it was removed");
     // A volume of a name that is asked for with other options is not what is asked for.
     let other = format!("{volume}-other");
     docker(&["volume", "create", &other]);
     let mount = format!(
-        "  docker_volumes: [\"type=volume,src={other},dst=/x,volume-opt=type=tmpfs,volume-opt=device=tmpfs,volume-opt=o=size=1m\"]\n"
+        "  docker_extra_args: [--mount, \"type=volume,src={other},dst=/x,volume-opt=type=tmpfs,volume-opt=device=tmpfs,volume-opt=o=size=1m\"]\n"
     );
     user.set(&mount);
     let refused = user.herm(&["exec", "-c", "true"]);

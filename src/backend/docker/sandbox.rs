@@ -247,28 +247,39 @@ impl Engine {
         }
     }
 
-    /// Makes volumes that are not there yet; gives the names of those.
+    /// Makes volumes that are not there yet; gives the names of those. A failure leaves none of them.
     ///
     /// # Errors
-    /// One cannot be made.
+    /// One cannot be made, or what has its name is not ours.
     pub(super) async fn make_volumes(
         &self,
         wanted: impl IntoIterator<Item = VolumeCreateRequest>,
     ) -> Result<Vec<String>, Error> {
         let mut made = Vec::new();
         for volume in wanted {
-            let name = volume.name.clone().unwrap_or_default();
-            match self.volume(&name).await? {
-                Some(there) if is_as_wanted(&there, &volume) => {}
-                Some(_) => return Err(not_our_volume(&name)),
-                None => {
-                    let doing = format!("make the volume {name}");
-                    self.call(&doing, WORK, self.docker.create_volume(volume)).await?;
-                    made.push(name);
+            match Box::pin(self.make_volume(volume)).await {
+                Ok(name) => made.extend(name),
+                Err(error) => {
+                    self.remove_volumes(&made).await?;
+                    return Err(error);
                 }
             }
         }
         Ok(made)
+    }
+
+    /// Makes a volume, and gives its name, unless it is there.
+    async fn make_volume(&self, wanted: VolumeCreateRequest) -> Result<Option<String>, Error> {
+        let name = wanted.name.clone().unwrap_or_default();
+        match self.volume(&name).await? {
+            Some(there) if is_as_wanted(&there, &wanted) => Ok(None),
+            Some(_) => Err(not_our_volume(&name)),
+            None => {
+                let doing = format!("make the volume {name}");
+                self.call(&doing, WORK, self.docker.create_volume(wanted)).await?;
+                Ok(Some(name))
+            }
+        }
     }
 
     /// Sees to it that volumes which are there were made as the configuration has them: the engine takes one by its name,
