@@ -152,9 +152,10 @@ mod tests {
         let clock = ManualClock::at(ended);
         let found = kept(State::Exited, Some(ended));
         assert!(matches!(judge(found, BOUNDS, clock.now()), Fate::Keep(_)));
-        clock.advance(BOUNDS.ended - Duration::from_millis(1));
+        let moment = Duration::from_millis(1);
+        clock.advance(BOUNDS.ended.saturating_sub(moment));
         assert!(matches!(judge(found, BOUNDS, clock.now()), Fate::Keep(_)));
-        clock.advance(Duration::from_millis(1));
+        clock.advance(moment);
         assert!(matches!(judge(found, BOUNDS, clock.now()), Fate::Remove(_)));
         // A clock that was set back makes nothing older.
         let before = ManualClock::at(ended - Duration::from_hours(1));

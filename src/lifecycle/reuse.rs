@@ -1,7 +1,7 @@
 //! What becomes of the sandbox that is found under a key, by the state that it is in, by whose it is, and by whether it is
 //! what is asked for.
 //!
-//! The contract has the same table: the rows of REUSE-001 are compared with this one.
+//! The contract asks for the same from outside, as far as a state can be brought about there: REUSE-001, -004, -008 and -009.
 
 use std::fmt;
 

@@ -47,6 +47,22 @@ fn one_whose_files_are_not_kept_ends_when_it_was_idle_for_its_lifetime_and_not_b
 
 #[test]
 #[ignore = "needs an engine: ci/docker runs it"]
+fn files_are_kept_no_more_once_that_is_switched_off() {
+    let user = User::new("");
+    user.herm(&["exec", "--key", "k", "-c", "echo kept > /root/file"]);
+    user.set("  container_persistent: false\n");
+    let told = user.herm(&["exec", "--key", "k", "-c", "ls /root"]);
+    assert!(
+        told.out.is_empty() && told.err.contains("was replaced"),
+        "{told:?}"
+    );
+    user.herm(&["rm", "k"]);
+    let state = format!("label=herm.state={}", user.state().join("docker").display());
+    assert_eq!(docker(&["volume", "ls", "--quiet", "--filter", &state]).out, "");
+}
+
+#[test]
+#[ignore = "needs an engine: ci/docker runs it"]
 fn one_that_is_not_kept_across_processes_ends_with_its_own_however_that_ends() {
     let user = User::new("  docker_persist_across_processes: false\n");
     user.herm(&["exec", "--key", "k", "-c", "echo kept > /root/file"]);
@@ -99,15 +115,15 @@ fn a_reaper_removes_what_the_dead_have_left_and_nothing_of_the_living_or_of_othe
     let maker = |pid: u32, start: &str| format!("herm.maker={}/{namespace}/{pid}/{start}", boot.trim());
     let make = |labels: &[&str]| {
         let mut arguments = vec!["create", "--network", "none"];
-        labels
-            .iter()
-            .for_each(|label| arguments.extend(["--label", label]));
+        for label in labels {
+            arguments.extend(["--label", label]);
+        }
         arguments.extend(["herm-test", "true"]);
         docker(&arguments).out.trim().to_owned()
     };
     let own = std::process::id();
-    let stat = std::fs::read_to_string(format!("/proc/{own}/stat")).unwrap();
-    let start = stat
+    let line = std::fs::read_to_string(format!("/proc/{own}/stat")).unwrap();
+    let began = line
         .rsplit(')')
         .next()
         .unwrap()
@@ -115,7 +131,7 @@ fn a_reaper_removes_what_the_dead_have_left_and_nothing_of_the_living_or_of_othe
         .nth(19)
         .unwrap();
     let dead = make(&[&owner, &state, &maker(own, "1")]);
-    let living = make(&[&owner, &state, &maker(own, start)]);
+    let living = make(&[&owner, &state, &maker(own, began)]);
     let others = make(&["herm.owner=0123456789ab", &state, &maker(own, "1")]);
     let nobodys = make(&[]);
     let looked = user.herm(&["reap", "--dry-run"]).out;

@@ -8,10 +8,7 @@ use std::{
     time::Duration,
 };
 
-use bollard::{
-    models::{ContainerInspectResponse, ContainerStateStatusEnum},
-    query_parameters::RenameContainerOptionsBuilder,
-};
+use bollard::models::{ContainerInspectResponse, ContainerStateStatusEnum};
 use herm_protocol::{
     Error, ErrorKind, Progress,
     sandbox::{OpenState, SandboxSpec},
@@ -20,8 +17,9 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     DockerBackend,
+    aside::aside,
     body::{self, Making},
-    engine::{ANSWER, Engine},
+    engine::Engine,
     given, leash,
     names::{self, Owner},
     open::{Begun, Opening, start_of, variables},
@@ -49,9 +47,6 @@ const STARTS: u32 = 3;
 
 /// How long is waited between two tries.
 const START_PAUSE: Duration = Duration::from_millis(700);
-
-/// How the name of a container ends that is about to be replaced.
-pub(super) const ASIDE: &str = "-replaced";
 
 /// How often a resident is called that runs and does not answer, before it counts as frozen for good.
 const CALLS: u32 = 3;
@@ -128,26 +123,22 @@ impl DockerBackend {
             }
         })
         .await?;
-        let whole = before
-            .as_ref()
-            .map_or_else(|| spec.clone(), |record| record.with(&spec));
         let said = said.map(|then| then.said);
+        let whole = merged(before.as_ref(), &spec);
         let mut prepared = self.prepare(engine, &whole, Some(&name), said, progress).await?;
         let _lock = lock::lock(&owner.base, key).await?;
         let kept = blocking(&shown, {
-            let (name, directory, key) = (name.clone(), directory.clone(), key.to_owned());
+            let (directory, key) = (directory.clone(), key.to_owned());
             move || Kept::read(name, directory, &key)
         })
         .await?;
-        let known = kept.record.clone();
-        if let Some(record) = known.as_ref().filter(|record| before.as_ref() != Some(record)) {
-            let whole = record.with(&spec);
-            prepared = self.prepare(engine, &whole, Some(&name), None, progress).await?;
+        let whole = merged(kept.record.as_ref(), &spec);
+        if kept.record.is_some() && before != kept.record {
+            prepared = self
+                .prepare(engine, &whole, Some(&kept.name), None, progress)
+                .await?;
         }
-        let whole = known
-            .as_ref()
-            .map_or_else(|| spec.clone(), |record| record.with(&spec));
-        if known.is_none() {
+        if kept.record.is_none() {
             // Whoever finds what is made, if this process is killed, finds for which key.
             let unfinished = Record {
                 key: key.to_owned(),
@@ -160,6 +151,27 @@ impl DockerBackend {
             blocking(&shown, move || unfinished.write(&directory)).await?;
         }
         let opened = Box::pin(self.find_or_make(engine, &mut prepared, &owner, &kept, (&whole, claim))).await;
+        match opened {
+            Ok(found) => Box::pin(self.take_over(engine, key, kept, (spec, prepared), found)).await,
+            Err(error) => {
+                // What somebody else has left there is of use yet.
+                if kept.record.is_none() && kept.secret.is_none() {
+                    remove_directory(&directory).await?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes a sandbox of what was found under a key, and writes down what it was opened with.
+    async fn take_over(
+        &self,
+        engine: &Engine,
+        key: &str,
+        kept: Kept,
+        (spec, prepared): (SandboxSpec, Prepared),
+        found: Found,
+    ) -> Result<Opening, Error> {
         let Found {
             begun:
                 Begun {
@@ -170,16 +182,8 @@ impl DockerBackend {
                 },
             state,
             notice,
-        } = match opened {
-            Ok(found) => found,
-            Err(error) => {
-                if known.is_none() {
-                    remove_directory(&directory).await?;
-                }
-                return Err(error);
-            }
-        };
-        let known = known.filter(|_| state != OpenState::Created);
+        } = found;
+        let known = kept.record.filter(|_| state != OpenState::Created);
         let record = Record {
             key: key.to_owned(),
             spec: match &known {
@@ -197,8 +201,9 @@ impl DockerBackend {
         };
         let start = inhabited.as_ref().map(|inhabited| inhabited.start.clone());
         let new_start = start.filter(|start| kept.start.as_ref() != Some(start));
+        let directory = kept.directory;
         let sandbox = Sandbox {
-            id: name,
+            id: kept.name,
             key: Some(key.to_owned()),
             directory: directory.clone(),
             cwd: start_of(spec.cwd.as_ref().or(record.spec.cwd.as_ref()), &prepared),
@@ -211,7 +216,7 @@ impl DockerBackend {
         };
         let written = match self.check_start(&sandbox, spec.cwd.is_some()).await {
             Ok(()) if known.as_ref() != Some(&record) || new_start.is_some() => {
-                blocking(&shown, move || {
+                blocking("what is kept of a sandbox", move || {
                     if let Some(start) = new_start {
                         record::keep_start(&directory, &start)?;
                     }
@@ -250,7 +255,7 @@ impl DockerBackend {
         (spec, claim): (&SandboxSpec, Claim),
     ) -> Result<Found, Error> {
         let name = kept.name.as_str();
-        engine.bring_back(name, owner).await?;
+        Box::pin(engine.bring_back(name, owner)).await?;
         let then = kept.said.as_ref().filter(|then| then.said == prepared.said);
         let mut of_then = then.map(|then| then.container.as_str());
         let end = Instant::now() + SETTLING;
@@ -302,7 +307,7 @@ impl DockerBackend {
         };
         if lost.is_some() {
             // It is there until the new one is.
-            engine.put_aside(name).await?;
+            Box::pin(engine.put_aside(name)).await?;
         }
         let begun = match Box::pin(self.make_kept(engine, prepared, owner, kept)).await {
             Ok(begun) => begun,
@@ -311,7 +316,7 @@ impl DockerBackend {
                     let directory = kept.directory.clone();
                     blocking("secret", move || secret.write(&directory)).await?;
                 }
-                engine.bring_back(name, owner).await?;
+                Box::pin(engine.bring_back(name, owner)).await?;
                 return Err(error);
             }
         };
@@ -519,42 +524,7 @@ impl DockerBackend {
     }
 }
 
-/// What the container of a key is called while another takes its place.
-pub(super) fn aside(name: &str) -> String {
-    format!("{name}{ASIDE}")
-}
-
 impl Engine {
-    /// Gives a container that is to be replaced another name. One that is gone is no error.
-    async fn put_aside(&self, name: &str) -> Result<(), Error> {
-        self.remove(&aside(name)).await?;
-        self.rename(name, &aside(name)).await
-    }
-
-    /// Gives a container back its name whose place was taken by nothing: whoever was to make another one was killed, or could
-    /// not.
-    async fn bring_back(&self, name: &str, owner: &Owner) -> Result<(), Error> {
-        let aside = aside(name);
-        let Some(container) = self.container(&aside).await? else {
-            return Ok(());
-        };
-        if whose(&container, owner) == Whose::Others {
-            return Ok(());
-        }
-        match self.container(name).await? {
-            None => self.rename(&aside, name).await,
-            // The new one had been made.
-            Some(_) => self.remove(&aside).await.map(drop),
-        }
-    }
-
-    async fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
-        let options = RenameContainerOptionsBuilder::new().name(to).build();
-        let doing = format!("rename the container {from}");
-        let renaming = self.docker.rename_container(from, options);
-        self.find(&doing, ANSWER, renaming).await.map(drop)
-    }
-
     /// Starts a container that has ended. An engine that was killed itself may know of its end only a moment later.
     async fn start_again(&self, name: &str) -> Result<(), Unfit> {
         let mut tries = 1;
@@ -603,8 +573,13 @@ impl Engine {
     }
 }
 
+/// What is asked for now, and where nothing is, what a sandbox that is known was made with.
+fn merged(known: Option<&Record>, spec: &SandboxSpec) -> SandboxSpec {
+    known.map_or_else(|| spec.clone(), |record| record.with(spec))
+}
+
 /// Whose a container is.
-fn whose(container: &ContainerInspectResponse, owner: &Owner) -> Whose {
+pub(super) fn whose(container: &ContainerInspectResponse, owner: &Owner) -> Whose {
     let labels = container
         .config
         .as_ref()

@@ -10,9 +10,10 @@ use herm_protocol::{
 };
 
 use super::{
-    DockerBackend, body,
+    DockerBackend,
+    aside::aside,
+    body,
     engine::{ANSWER, Engine, WORK},
-    find::aside,
     names::{self, Owner},
     record::{self, Record},
     sandbox::remove_directory,

@@ -9,6 +9,7 @@
 
 mod adapter;
 mod address;
+mod aside;
 mod attach;
 mod body;
 mod carrier;

@@ -25,9 +25,11 @@ use herm_protocol::{
 };
 
 use super::{
-    DockerBackend, body, carrier,
+    DockerBackend,
+    aside::ASIDE,
+    body, carrier,
     engine::{ANSWER, Engine, WORK},
-    find::{ASIDE, state_of},
+    find::state_of,
     meet,
     names::{self, Owner},
     record::{self, Record},

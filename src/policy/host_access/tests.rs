@@ -188,7 +188,44 @@ fn what_a_volumes_driver_mounts_decides() {
             Some(&[("TYPE", "None"), ("O", "RW, Bind"), ("Device", "/h")]),
             Control,
         ),
+        (
+            "local",
+            Some(&[("type", "none"), ("o", "rbind"), ("device", "/run")]),
+            Control,
+        ),
+        (
+            "local",
+            Some(&[("type", "ext4"), ("device", "/dev/sda1")]),
+            Control,
+        ),
+        (
+            "local",
+            Some(&[("type", "cifs"), ("device", "//server/share"), ("o", "ro")]),
+            Read,
+        ),
+        ("local", Some(&[("type", "nfs4"), ("device", ":/export")]), Write),
+        (
+            "local",
+            Some(&[("type", "overlay"), ("device", "overlay"), ("o", "lowerdir=/etc")]),
+            Control,
+        ),
+        ("local", Some(&[("o", "bind")]), Control),
+        ("local", Some(&[("device", "h")]), Control),
+        ("local", Some(&[("mountpoint", "/h")]), Control),
+        ("local", Option::None, Write),
+        ("sshfs", Some(&[]), Write),
+        ("Local", Some(&[]), Write),
+    ] {
+        assert_eq!(level_of(volume(driver, options)), level, "{driver} {options:?}");
+    }
+}
+
+/// The ways in which a driver was told as less than it mounts.
+#[test]
+fn what_a_driver_binds_is_judged_by_its_path_and_the_last_word() {
+    for (driver, options, level) in [
         // What binds a path does so whatever its type says.
+        ("local", Some(&[][..]), None),
         (
             "local",
             Some(&[("type", "tmpfs"), ("o", "bind"), ("device", "/")]),
@@ -245,33 +282,6 @@ fn what_a_volumes_driver_mounts_decides() {
         ("local", Some(&[("type", "devtmpfs"), ("device", "x")]), Control),
         ("local", Some(&[("type", "sysfs"), ("device", "x")]), Control),
         ("local", Some(&[("type", "TMPFS"), ("device", "tmpfs")]), Control),
-        (
-            "local",
-            Some(&[("type", "none"), ("o", "rbind"), ("device", "/run")]),
-            Control,
-        ),
-        (
-            "local",
-            Some(&[("type", "ext4"), ("device", "/dev/sda1")]),
-            Control,
-        ),
-        (
-            "local",
-            Some(&[("type", "cifs"), ("device", "//server/share"), ("o", "ro")]),
-            Read,
-        ),
-        ("local", Some(&[("type", "nfs4"), ("device", ":/export")]), Write),
-        (
-            "local",
-            Some(&[("type", "overlay"), ("device", "overlay"), ("o", "lowerdir=/etc")]),
-            Control,
-        ),
-        ("local", Some(&[("o", "bind")]), Control),
-        ("local", Some(&[("device", "h")]), Control),
-        ("local", Some(&[("mountpoint", "/h")]), Control),
-        ("local", Option::None, Write),
-        ("sshfs", Some(&[]), Write),
-        ("Local", Some(&[]), Write),
     ] {
         assert_eq!(level_of(volume(driver, options)), level, "{driver} {options:?}");
     }

@@ -122,16 +122,16 @@ async fn while_opened(scene: &mut Scene) -> StepResult {
             scene.bring_about("stop", Some(id.clone())).await?;
         }
         scene.dismiss_caller().await?;
-        let opener = scene.client().await?;
+        let one = scene.client().await?;
         let former = scene.another_caller().await?;
-        let reaper = scene.client().await?;
+        let other = scene.client().await?;
         let params = asked("nobody needs").unwrap_or_default();
         let reaping = async {
             // Each time at another moment of the opening.
             tokio::time::sleep(Duration::from_millis(u64::from(round) * 40)).await;
-            reaper.call::<method::Reap>(&params, patience).await
+            other.call::<method::Reap>(&params, patience).await
         };
-        let (opened, reaped) = tokio::join!(open_and_run(&opener, &key, round, patience), reaping);
+        let (opened, reaped) = tokio::join!(open_and_run(&one, &key, round, patience), reaping);
         scene.back_to(former).await?;
         let reaped = reaped?;
         let opened = opened?;
@@ -184,8 +184,11 @@ async fn open_and_run(
     }
 }
 
+/// What an answer tells of a sandbox: as removed, and as left.
+type Told<'a> = (Option<&'a Reapable>, Option<&'a Reapable>);
+
 /// What was told of the sandbox in question: as removed, and as kept, in each answer.
-fn told(scene: &Scene) -> Result<Vec<(Option<&Reapable>, Option<&Reapable>)>, Failure> {
+fn told(scene: &Scene) -> Result<Vec<Told<'_>>, Failure> {
     let id = scene.own.first().map(|own| own.id.as_str());
     let id = id.ok_or_else(|| Failure::suite("nothing was opened"))?;
     let mut all = Vec::new();

@@ -1,0 +1,58 @@
+//! A container that another one takes the place of: it has another name meanwhile, and gets its own back where nothing comes
+//! of it.
+
+use bollard::query_parameters::RenameContainerOptionsBuilder;
+use herm_protocol::Error;
+
+use super::{
+    engine::{ANSWER, Engine},
+    find::whose,
+    names::Owner,
+};
+use crate::lifecycle::reuse::Whose;
+
+/// How the name of a container ends that is about to be replaced.
+pub(super) const ASIDE: &str = "-replaced";
+
+/// What the container of a key is called while another takes its place.
+pub(super) fn aside(name: &str) -> String {
+    format!("{name}{ASIDE}")
+}
+
+impl Engine {
+    /// Gives a container that is to be replaced another name. One that is gone is no error.
+    ///
+    /// # Errors
+    /// The engine does not do it.
+    pub(super) async fn put_aside(&self, name: &str) -> Result<(), Error> {
+        self.remove(&aside(name)).await?;
+        self.rename(name, &aside(name)).await
+    }
+
+    /// Gives a container back its name whose place was taken by nothing: whoever was to make another one was killed, or could
+    /// not.
+    ///
+    /// # Errors
+    /// The engine does not do it.
+    pub(super) async fn bring_back(&self, name: &str, owner: &Owner) -> Result<(), Error> {
+        let aside = aside(name);
+        let Some(container) = self.container(&aside).await? else {
+            return Ok(());
+        };
+        if whose(&container, owner) == Whose::Others {
+            return Ok(());
+        }
+        match self.container(name).await? {
+            None => self.rename(&aside, name).await,
+            // The new one had been made.
+            Some(_) => self.remove(&aside).await.map(drop),
+        }
+    }
+
+    async fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        let options = RenameContainerOptionsBuilder::new().name(to).build();
+        let doing = format!("rename the container {from}");
+        let renaming = self.docker.rename_container(from, options);
+        self.find(&doing, ANSWER, renaming).await.map(drop)
+    }
+}
