@@ -113,7 +113,7 @@ fn a_session_begins_anew_when_its_files_were_removed() {
             .run_without_session(&format!("rm -f '{directory}'/session*"))
             .assert_exited(0);
         let seen = place.run("echo ${A-none}; export B=2");
-        assert_eq!((seen.out(), seen.err()), ("none\n".into(), "".into()));
+        assert_eq!((seen.out().as_str(), seen.err().as_str()), ("none\n", ""));
         assert_eq!(place.run("echo $B").out(), "2\n");
     });
 }
