@@ -174,7 +174,7 @@ def initialize(params):
 def open_sandbox(params):
     spec = params.get("spec") or {}
     refuse_what_is_not_offered(params, ["key"])
-    refuse_what_is_not_offered(spec, ["image", "cwd", "env", "mounts", "network", "user", "limits"])
+    refuse_what_is_not_offered(spec, ["image", "cwd", "env", "mounts", "network", "user", "limits", "idle_ms"])
     directory = tempfile.mkdtemp(prefix="smallest-")
     name = os.path.basename(directory)
     sandboxes[name] = directory

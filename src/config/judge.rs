@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_yaml::{Mapping, Value as Yaml};
 
 use super::{
-    Place, Problem, SETTINGS, Setting, Value, expand::expand, file::ConfigFile, find, near_miss::hint,
-    setting::Misfit, table::keys_of,
+    BackendName, Place, Problem, SETTINGS, Setting, Value, expand::expand, file::ConfigFile, find,
+    near_miss::hint, setting::Misfit, table::keys_of,
 };
 
 /// The sections that are judged.
@@ -49,7 +49,10 @@ pub(super) fn judge(
 
 /// Keys beside the sections that were meant to be in one. The rest of the file is not ours.
 fn judge_beside(file: &ConfigFile, content: &Mapping, problems: &mut Vec<Problem>) {
-    for key in content.keys().filter_map(Yaml::as_str) {
+    let named = content
+        .iter()
+        .filter_map(|(key, value)| Some((key.as_str()?, value)));
+    for (key, value) in named {
         let place = file.place(key, None);
         let of_variable = SETTINGS.iter().find(|setting| setting.variable == Some(key));
         let flat = key.split_once('.').filter(|(section, _)| is_section(section));
@@ -60,7 +63,7 @@ fn judge_beside(file: &ConfigFile, content: &Mapping, problems: &mut Vec<Problem
         } else if let Some(setting) = of_variable.filter(|setting| setting.key.is_some()) {
             let what = format!("{key} is a variable; in the file it is {}", setting.name());
             problems.push(file.problem(place, what, HOW_TO_LIST));
-        } else if is_of_section(key) {
+        } else if is_of_section(key, value) {
             let what =
                 format!("{key} stands beside the sections, where nothing reads it: it is terminal.{key}");
             let fix = format!("write `terminal:`, and below it, indented, `{key}: VALUE`");
@@ -73,13 +76,13 @@ fn judge_beside(file: &ConfigFile, content: &Mapping, problems: &mut Vec<Problem
     }
 }
 
-/// Whether a key beside the sections can only be meant for `terminal`: others are too short to be told from Hermes' own.
-fn is_of_section(key: &str) -> bool {
-    let telling = key == "backend"
-        || ["docker_", "container_"]
-            .iter()
-            .any(|start| key.starts_with(start));
-    telling && find(&format!("terminal.{key}")).is_some()
+/// Whether a key beside the sections can only be meant for `terminal`: others cannot be told from Hermes' own.
+fn is_of_section(key: &str, value: &Yaml) -> bool {
+    let names_one = key == "backend" && value.as_str().is_some_and(|name| BackendName::of(name).is_some());
+    let is_long = ["docker_", "container_"]
+        .iter()
+        .any(|start| key.starts_with(start));
+    names_one || is_long && find(&format!("terminal.{key}")).is_some()
 }
 
 /// Whether a key is one slip away from a section, or that in other letters.

@@ -89,7 +89,11 @@ fn broken() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         ("a text", text("docker\n"), ":1:1: the file holds no settings"),
         ("a list", text("- terminal\n"), ":1:1: the file holds no settings"),
-        ("too deep", text(&"[".repeat(5000)), ":1:129: "),
+        (
+            "too deep",
+            text(&"[".repeat(5000)),
+            ":1:65: more than 64 brackets",
+        ),
         (
             "huge",
             format!("# {}\n", "x".repeat(2_000_000)).into_bytes(),
@@ -239,4 +243,29 @@ fn the_rest_of_the_file_is_nobody_s_business() {
     );
     home.herm(&["config", "check"]).success();
     assert_eq!(home.get("terminal.timeout", &[]), "5");
+}
+
+/// Whoever has meant a sandbox would run on this machine otherwise.
+#[test]
+fn what_is_meant_for_a_section_and_stands_beside_it_is_told() {
+    for (text, told) in [
+        ("backend: docker\n", ":1:1: backend stands beside the sections"),
+        (
+            "terminal:\n  timeout: 5\ndocker_network: false\n",
+            ":3:1: docker_network stands",
+        ),
+    ] {
+        let home = Home::with(text);
+        home.herm(&["exec", "--", "true"]).code(2).stderr(contains(told));
+    }
+    for name in ["TERMINAL_BACKEND", "TERMINAL_ENV_TYPE"] {
+        let home = Home::none();
+        let alone = home
+            .command(&["exec", "--", "true"], &[(name, "docker")])
+            .assert();
+        alone.code(2).stderr(contains(name));
+        // Where it is said otherwise, it is nobody's business.
+        let both = [(name, "docker"), ("TERMINAL_ENV", "local")];
+        home.command(&["exec", "--", "true"], &both).assert().success();
+    }
 }

@@ -30,23 +30,18 @@ impl Engine {
     }
 
     /// Gives a container back its name whose place was taken by nothing: whoever was to make another one was killed, or could
-    /// not.
+    /// not. Says whether there was one.
     ///
     /// # Errors
     /// The engine does not do it.
-    pub(super) async fn bring_back(&self, name: &str, owner: &Owner) -> Result<(), Error> {
+    pub(super) async fn bring_back(&self, name: &str, owner: &Owner) -> Result<bool, Error> {
         let aside = aside(name);
-        let Some(container) = self.container(&aside).await? else {
-            return Ok(());
-        };
-        if whose(&container, owner) == Whose::Others {
-            return Ok(());
+        let found = self.container(&aside).await?;
+        if found.is_none_or(|container| whose(&container, owner) == Whose::Others) {
+            return Ok(false);
         }
-        match self.container(name).await? {
-            None => self.rename(&aside, name).await,
-            // The new one had been made.
-            Some(_) => self.remove(&aside).await.map(drop),
-        }
+        self.rename(&aside, name).await?;
+        Ok(true)
     }
 
     async fn rename(&self, from: &str, to: &str) -> Result<(), Error> {

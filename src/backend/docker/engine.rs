@@ -11,6 +11,7 @@ use tokio::{
 
 use super::{
     address::{Address, Kind, Surroundings},
+    image::Image,
     remembered::{self, Version},
 };
 use crate::backend::local::adapter::blocking;
@@ -38,6 +39,13 @@ const LIBRARY: u64 = 3600;
 pub(super) struct Engine {
     pub(super) docker: Docker,
     pub(super) address: Address,
+}
+
+fn client_version(version: Version) -> ClientVersion {
+    ClientVersion {
+        major_version: version.major,
+        minor_version: version.minor,
+    }
 }
 
 impl Engine {
@@ -70,13 +78,36 @@ impl Engine {
         Ok(engine)
     }
 
+    /// The same with a look at an image, by which the engine is heard to answer; none where it has to be asked first how it is
+    /// spoken to, or does not answer as before.
+    ///
+    /// # Errors
+    /// It does not answer at all.
+    pub(super) async fn connect_with_image(
+        base: &Path,
+        name: &str,
+    ) -> Result<Option<(Self, Option<Image>)>, Error> {
+        let address = blocking("the engine's address", || {
+            Surroundings::of_this_process().address()
+        })
+        .await?;
+        let Some(version) = remembered::version(base, &address.shown()).await else {
+            return Ok(None);
+        };
+        let Ok(docker) = client(&address, &client_version(version)) else {
+            return Ok(None);
+        };
+        let engine = Self { docker, address };
+        match timeout(GREETING, Box::pin(engine.image(name))).await {
+            Ok(Ok(image)) => Ok(Some((engine, image))),
+            Ok(Err(_)) => Ok(None),
+            Err(_) => Err(silent(&engine.address, &format!("no answer within {GREETING:?}"))),
+        }
+    }
+
     /// The engine, in the version in which it was spoken to before; `None` where it does not take that any more.
     async fn connect_as_before(address: &Address, version: Version) -> Result<Option<Self>, Error> {
-        let version = ClientVersion {
-            major_version: version.major,
-            minor_version: version.minor,
-        };
-        let Ok(docker) = client(address, &version) else {
+        let Ok(docker) = client(address, &client_version(version)) else {
             return Ok(None);
         };
         match timeout(GREETING, Box::pin(docker.ping())).await {

@@ -255,12 +255,18 @@ impl DockerBackend {
         (spec, claim): (&SandboxSpec, Claim),
     ) -> Result<Found, Error> {
         let name = kept.name.as_str();
-        Box::pin(engine.bring_back(name, owner)).await?;
         let then = kept.said.as_ref().filter(|then| then.said == prepared.said);
         let mut of_then = then.map(|then| then.container.as_str());
         let end = Instant::now() + SETTLING;
+        let mut looked_aside = false;
         let lost = loop {
             let container = engine.container(name).await?;
+            if container.is_none() && !looked_aside {
+                looked_aside = true;
+                if Box::pin(engine.bring_back(name, owner)).await? {
+                    continue;
+                }
+            }
             let seen = self.see(container.as_ref(), owner, prepared, kept)?;
             let is_that = container.as_ref().and_then(|found| found.id.as_deref()) == of_then;
             if of_then.is_some()

@@ -180,6 +180,24 @@ impl DockerBackend {
         Ok(engine)
     }
 
+    /// The same with an image, if it has that: in one call where it is not known yet that the engine answers.
+    async fn engine_and_image(&self, name: &str) -> Result<(Engine, Option<Image>), Error> {
+        {
+            let mut known = self.0.engine.lock().await;
+            if known.is_none() {
+                let base = self.owner().await?.base;
+                let found = Box::pin(Engine::connect_with_image(&base, name)).await?;
+                if let Some((engine, image)) = found {
+                    *known = Some(engine.clone());
+                    return Ok((engine, image));
+                }
+            }
+        }
+        let engine = self.engine().await?;
+        let image = engine.image(name).await?;
+        Ok((engine, image))
+    }
+
     fn sandbox(&self, id: &str) -> Result<Arc<Sandbox>, Error> {
         let found = self.sandboxes().open.get(id).cloned();
         found.ok_or_else(|| Error::sandbox_not_found(id))

@@ -157,9 +157,9 @@ impl DockerBackend {
     /// The shell of the usual image, as the contract's choice has it. Where it cannot be known the lesser one is told.
     pub(super) async fn usual_shell(&self) -> &'static str {
         let looking = async {
-            let engine = self.engine().await.ok()?;
             let name = &self.0.config.image.value;
-            let image = engine.image(name).await.ok()??;
+            let (engine, image) = self.engine_and_image(name).await.ok()?;
+            let image = image?;
             let shell = self.programs_of(&engine, &image).await.ok()?.shell;
             let mut looked = self.0.looked.lock().unwrap_or_else(PoisonError::into_inner);
             *looked = Some((Instant::now(), name.clone(), image));

@@ -26,7 +26,7 @@ use herm_protocol::{
 
 use super::{
     DockerBackend,
-    aside::ASIDE,
+    aside::{ASIDE, aside},
     body, carrier,
     engine::{ANSWER, Engine, WORK},
     find::state_of,
@@ -148,6 +148,10 @@ impl Round {
                 Some(directory) if labels.contains_key(names::KEPT) => {
                     Box::pin(self.kept(&name, directory)).await?;
                 }
+                None if labels.contains_key(names::KEPT) => {
+                    let why = "it bears our label under a name that is no key's: somebody has renamed it";
+                    self.keep(thing(SANDBOX, &name, None), why);
+                }
                 _ => Box::pin(self.tied(&name)).await?,
             }
             names.insert(name);
@@ -228,13 +232,17 @@ impl Round {
     /// What is kept on this machine of keys that have no container.
     async fn records(&mut self, containers: &BTreeSet<String>) -> Result<(), Error> {
         let base = self.owner.base.clone();
+        let dry_run = self.dry_run;
         let (records, unfinished) = blocking("the directory of kept sandboxes", move || {
+            if !dry_run {
+                lock::sweep_locks(&base);
+            }
             Ok((record::all(&base), unfinished(&base)))
         })
         .await?;
         for (record, directory) in records {
             let name = self.owner.container_of(&record.key);
-            if !containers.contains(&name) {
+            if !containers.contains(&name) && !containers.contains(&aside(&name)) {
                 Box::pin(self.without_container(&name, directory)).await?;
             }
         }

@@ -204,6 +204,17 @@ pub(super) fn sweep(base: &Path) {
     }
 }
 
+/// Removes locks that nobody holds and that are for no sandbox. This blocks.
+pub(in crate::backend) fn sweep_locks(base: &Path) {
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_ours = entry.file_name().to_str().is_some_and(is_id);
+        if is_ours && path.extension().is_some_and(|ending| ending == LOCK_ENDING) {
+            let _ = remove_stale_lock(&path);
+        }
+    }
+}
+
 /// Removes a lock while it is held, so that nobody waits for a file that nobody else sees.
 fn remove_stale_lock(path: &Path) -> io::Result<()> {
     let directory = path.with_extension("");

@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use herm::config::{self, Change, Config, Sources, Value, dotenv_file, find_or_tell};
+use herm::{
+    backend::{OpenError, local::SpoolFull, open_backend},
+    config::{self, Change, Config, Sources, Value, dotenv_file, find_or_tell},
+};
 use herm_harness::tell::tell;
 
 use super::{Refusal, nothing, print, usage};
@@ -85,9 +88,18 @@ fn tell_of_mirror(sources: &Sources, change: &Change) {
 
 /// What is still wrong after a change that was good in itself.
 fn tell_what_remains(sources: &Sources) {
-    if let Err(problems) = Config::load(sources) {
+    let problem = match Config::load(sources) {
+        Ok(config) => match open_backend(&config, sources, SpoolFull::default()) {
+            Ok(backend) => backend.check_configuration().map_err(|error| error.to_string()),
+            // Another build may have it.
+            Err(OpenError::NotBuilt(_)) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        },
+        Err(problems) => Err(problems.to_string()),
+    };
+    if let Err(problem) = problem {
         tell(format_args!(
-            "herm: it is set; this remains to be mended:\n{problems}"
+            "herm: it is set; this remains to be mended:\n{problem}"
         ));
     }
 }

@@ -296,7 +296,7 @@ async fn prepare(
         ..SandboxSpec::default()
     };
     let opened = backend.open_sandbox(OpenParams { key, spec }).await?;
-    let notices = if arguments.json {
+    let notices = if arguments.json && !place.is_here() {
         opened.notices.clone()
     } else {
         losses(&opened, backend).await

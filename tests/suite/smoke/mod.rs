@@ -227,7 +227,7 @@ fn requests_without_an_answer_do_not_end_the_walk_while_others_are_answered() {
         .and(contains("· cannot open"))
         .and(contains("no answer to future.method came within 10 s"))
         .and(contains("exchange 3 (sandbox.open) has to be answered first"))
-        .and(contains("✓ 22 end of input"));
+        .and(contains("✓ 23 end of input"));
     seen.stdout(told);
     place.becomes_clean();
 }
