@@ -197,6 +197,8 @@ pub(in crate::backend) fn spec(
         (limits.disk_bytes.is_some(), "limits_disk"),
         (spec.user.is_some(), "user"),
         (spec.idle_ms.is_some(), "reap"),
+        // Only a resident counts.
+        (spec.idle_ms.is_some() && mode == Mode::Native, "spec.idle_ms"),
     ];
     if let Some((_, what)) = unsupported
         .iter()

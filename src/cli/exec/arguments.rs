@@ -72,7 +72,8 @@ pub(in crate::cli) struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// Print one JSON object instead of the output: `outcome`, `stdout`, `stderr`, `totals`, `gaps`, `duration_ms` and
-    /// `notices`; or, when nothing ran, `error` with `code`, `message` and `data`. Standard error stays empty then
+    /// `notices`; or, when nothing ran, `error` with `code`, `message` and `data`. Standard error stays
+    /// empty then, but for log
     #[arg(long)]
     pub(super) json: bool,
     /// Text for the shell: bash, or sh where there is no bash
