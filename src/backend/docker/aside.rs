@@ -6,8 +6,8 @@ use herm_protocol::Error;
 
 use super::{
     engine::{ANSWER, Engine},
-    find::whose,
     names::Owner,
+    seen::whose,
 };
 use crate::lifecycle::reuse::Whose;
 

@@ -10,11 +10,10 @@ use herm_protocol::{
 };
 
 use super::{
-    DockerBackend,
-    find::state_of,
-    names,
+    DockerBackend, names,
     sandbox::{Inhabited, Sandbox, Ties},
     secret::Known,
+    seen::state_of,
 };
 use crate::{
     backend::local::{Mode, adapter::blocking, kept},

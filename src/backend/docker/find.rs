@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use bollard::models::{ContainerInspectResponse, ContainerStateStatusEnum};
+use bollard::models::ContainerInspectResponse;
 use herm_protocol::{
     Error, ErrorKind, Progress,
     sandbox::{OpenState, SandboxSpec},
@@ -28,6 +28,7 @@ use super::{
     remembered::SaidThen,
     sandbox::{Sandbox, Ties, remove_directory},
     secret::Known,
+    seen::{Seen, state_of, whose},
 };
 use crate::{
     backend::local::{adapter::blocking, kept, lock},
@@ -584,19 +585,6 @@ fn merged(known: Option<&Record>, spec: &SandboxSpec) -> SandboxSpec {
     known.map_or_else(|| spec.clone(), |record| record.with(spec))
 }
 
-/// Whose a container is.
-pub(super) fn whose(container: &ContainerInspectResponse, owner: &Owner) -> Whose {
-    let labels = container
-        .config
-        .as_ref()
-        .and_then(|config| config.labels.as_ref());
-    if labels.and_then(|labels| labels.get(names::OWNER)) == Some(&owner.name) {
-        Whose::Ours
-    } else {
-        Whose::Others
-    }
-}
-
 /// Why a container that is there is not gone on with.
 enum Unfit {
     /// The engine has not done its part: nothing is known of the container.
@@ -619,80 +607,6 @@ impl Unfit {
 impl From<Error> for Unfit {
     fn from(error: Error) -> Self {
         Self::Engine(error)
-    }
-}
-
-/// What matters of a container that is found.
-struct Seen {
-    state: State,
-    whose: Whose,
-    likeness: Likeness,
-    /// What it was made of otherwise than is asked for, by the names of the parts.
-    made_otherwise: Vec<String>,
-    /// What somebody has changed since it was made.
-    changed_since: Vec<String>,
-}
-
-impl Seen {
-    const NOTHING: Self = Self {
-        state: State::Gone,
-        whose: Whose::Others,
-        likeness: Likeness::Other,
-        made_otherwise: Vec::new(),
-        changed_since: Vec::new(),
-    };
-
-    /// In what it is not what is asked for.
-    fn otherwise(&self) -> Option<String> {
-        if !self.made_otherwise.is_empty() {
-            let what = self.made_otherwise.join(", ");
-            Some(format!(
-                "was made of something else than what is asked for now ({what})"
-            ))
-        } else if !self.changed_since.is_empty() {
-            let what = self.changed_since.join(", ");
-            Some(format!("was changed from outside since it was made ({what})"))
-        } else {
-            None
-        }
-    }
-
-    /// What is told when a container is replaced.
-    fn replaced(
-        &self,
-        name: &str,
-        prepared: &Prepared,
-        container: Option<&ContainerInspectResponse>,
-    ) -> String {
-        let volumes = &prepared.volumes;
-        let gone = if volumes.is_empty() {
-            "its files are gone".to_owned()
-        } else {
-            format!("what was not on its volumes ({}) is gone", volumes.join(", "))
-        };
-        if self.state == State::Created {
-            return format!(
-                "the container {name} was never started, as whoever made it was interrupted; this is a new one"
-            );
-        }
-        let ran = container.and_then(|container| container.state.as_ref()?.running) == Some(true);
-        let ended = if ran { ", and what ran in it was ended" } else { "" };
-        let why = self.otherwise();
-        let why = why.unwrap_or_else(|| "could not be used any more".to_owned());
-        format!("the container {name} {why}, and was replaced; {gone}{ended}")
-    }
-}
-
-pub(super) fn state_of(container: &ContainerInspectResponse) -> State {
-    use ContainerStateStatusEnum as Status;
-    match container.state.as_ref().and_then(|state| state.status) {
-        Some(Status::RUNNING) => State::Running,
-        Some(Status::PAUSED) => State::Paused,
-        Some(Status::RESTARTING) => State::Restarting,
-        Some(Status::CREATED) => State::Created,
-        Some(Status::REMOVING) => State::Removing,
-        Some(Status::DEAD) => State::Dead,
-        _ => State::Exited,
     }
 }
 

@@ -40,6 +40,7 @@ mod remembered;
 mod run;
 mod sandbox;
 mod secret;
+mod seen;
 mod told;
 
 use std::{

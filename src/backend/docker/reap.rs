@@ -29,11 +29,11 @@ use super::{
     aside::{ASIDE, aside},
     body, carrier,
     engine::{ANSWER, Engine, WORK},
-    find::state_of,
     meet,
     names::{self, Owner},
     record::{self, Record},
     sandbox::remove_directory,
+    seen::state_of,
 };
 use crate::{
     backend::local::{adapter::blocking, kept, lock},
