@@ -269,3 +269,37 @@ fn what_is_meant_for_a_section_and_stands_beside_it_is_told() {
         home.command(&["exec", "--", "true"], &both).assert().success();
     }
 }
+
+/// What every command would refuse, the check tells first.
+#[test]
+fn a_mount_that_no_container_could_have_is_told_by_the_check_and_when_it_is_set() {
+    for mount in ["/v:x", "/v:/x:foo", "/v:/proc/x", "data/x:/x"] {
+        let text = format!("terminal:\n  backend: docker\n  docker_volumes: [\"{mount}\"]\n");
+        let home = Home::with(text);
+        home.herm(&["config", "check"])
+            .code(2)
+            .stderr(contains("terminal.docker_volumes"));
+    }
+    let home = Home::with("terminal:\n  backend: docker\n");
+    home.set("terminal.docker_volumes", "[\"/v:x\"]")
+        .success()
+        .stderr(contains("remains to be mended"));
+}
+
+#[test]
+fn no_error_about_a_setting_has_a_value_that_may_be_a_secret() {
+    for setting in [
+        "docker_forward_env: [\"MY_SECRET=s3cret-1\"]",
+        "docker_forward_env: [\"MY-TOKEN:s3cret-1\"]",
+        "docker_volumes: [\"type=volume,src=v,dst=x:,volume-opt=o=password=s3cret-1\"]",
+        "docker_extra_args: [--mount, \"type=volume,src=v,dst=x,volume-opt=o=password=s3cret-1\"]",
+        "docker_extra_args: [--mount, \"type=volume,\\\"volume-opt=o=password=s3cret-1\"]",
+        "docker_extra_args: [-e, \"GH-TOKEN:s3cret-1\"]",
+        "docker_extra_args: [\"GH_TOKEN:s3cret-1\"]",
+    ] {
+        let home = Home::with(format!("terminal:\n  backend: docker\n  {setting}\n"));
+        let seen = home.herm(&["config", "check"]).code(2);
+        let told = complaint(&seen);
+        assert!(!told.contains("s3cret"), "{setting}: {told}");
+    }
+}

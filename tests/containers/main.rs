@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod kills;
 mod lives;
 mod support;
 
@@ -142,6 +143,41 @@ fn a_volume_of_somebody_else_is_neither_used_nor_removed() {
         "{refused:?}"
     );
     docker(&["volume", "rm", &other]);
+    // One that was made so is, each time.
+    for _ in 0..2 {
+        let seen = user.herm(&["exec", "-c", "grep -c ' /x tmpfs ' /proc/mounts"]);
+        assert_eq!(seen.out, "1\n", "{seen:?}");
+    }
+    assert_eq!(docker(&["volume", "rm", &other]).code, Some(0));
+}
+
+#[test]
+#[ignore = "needs an engine: ci/docker runs it"]
+fn whoever_is_killed_while_another_takes_the_place_of_one_loses_nothing() {
+    let user = User::new("");
+    for round in 0..8_u64 {
+        user.set("");
+        let text = format!("mkdir -p /srv; echo {round} > /srv/file");
+        let seen = user.herm(&["exec", "--key", "k", "-c", &text]);
+        assert_eq!(seen.code, Some(0), "{seen:?}");
+        user.set("  container_memory: 700\n");
+        let mut child = user
+            .command(&["exec", "--key", "k", "-c", "true"])
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(30 + round * 40));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        user.set("");
+        let seen = user.herm(&["exec", "--key", "k", "-c", "cat /srv/file"]);
+        // It is there, or it is told what has become of it.
+        let is_told = seen.err.contains("was replaced");
+        assert!(seen.out == format!("{round}\n") || is_told, "{round}: {seen:?}");
+        let named = format!("name={}", user.container());
+        let all = docker(&["ps", "--all", "--quiet", "--filter", &named]).out;
+        assert_eq!(all.lines().count(), 1, "{round}: {all}");
+    }
 }
 
 #[test]
@@ -166,6 +202,9 @@ fn values_of_variables_are_in_nothing_that_the_engine_keeps() {
     assert_eq!(seen.out, "s3cret-1 s3cret-2\n", "{seen:?}");
     let container = user.container();
     assert!(!docker(&["inspect", &container]).out.contains("s3cret"));
+    // Nor does a check of the image's, which the first process would start with all that it has.
+    let health = docker(&["inspect", "--format", "{{.Config.Healthcheck.Test}}", &container]).out;
+    assert_eq!(health, "[NONE]\n");
     // Other values need no other container.
     let id = docker(&["inspect", "--format", "{{.Id}}", &container]).out;
     user.set("  docker_env: {PLAIN: other}\n");

@@ -68,6 +68,8 @@ struct Kept {
     meeting: MeetingDirectory,
     record: Option<Record>,
     secret: Option<Known>,
+    /// The secret of one that was being made by somebody who did not come to the end.
+    next: Option<Known>,
     said: Option<SaidThen>,
     /// The start of the resident that was met last.
     start: Option<String>,
@@ -90,6 +92,7 @@ impl Kept {
             record: Record::read(&directory, key)?.filter(|record| !record.unfinished),
             start: record::last_start(&directory),
             secret: Known::read(&directory).ok(),
+            next: Known::read_next(&directory),
             said: SaidThen::read(&directory),
             name,
             directory,
@@ -128,11 +131,14 @@ impl DockerBackend {
         let whole = merged(before.as_ref(), &spec);
         let mut prepared = self.prepare(engine, &whole, Some(&name), said, progress).await?;
         let _lock = lock::lock(&owner.base, key).await?;
-        let kept = blocking(&shown, {
+        let mut kept = blocking(&shown, {
             let (directory, key) = (directory.clone(), key.to_owned());
             move || Kept::read(name, directory, &key)
         })
         .await?;
+        if let Some(next) = kept.next.take() {
+            Box::pin(engine.undo_unfinished(&mut kept, &owner, next)).await?;
+        }
         let whole = merged(kept.record.as_ref(), &spec);
         if kept.record.is_some() && before != kept.record {
             prepared = self
@@ -319,15 +325,13 @@ impl DockerBackend {
         let begun = match Box::pin(self.make_kept(engine, prepared, owner, kept)).await {
             Ok(begun) => begun,
             Err(error) => {
-                if let Some(secret) = kept.secret.clone() {
-                    let directory = kept.directory.clone();
-                    blocking("secret", move || secret.write(&directory)).await?;
-                }
                 Box::pin(engine.bring_back(name, owner)).await?;
                 return Err(error);
             }
         };
-        engine.remove(&aside(name)).await?;
+        if lost.is_some() {
+            engine.remove(&aside(name)).await?;
+        }
         let state = match (&lost, &kept.record) {
             // What was begun and never finished has nobody who could miss it.
             (Some(_), Some(_)) => OpenState::Recreated,
@@ -423,7 +427,7 @@ impl DockerBackend {
                 .with_its_caller
                 .then(|| kept.meeting.path().to_owned());
             move || {
-                secret.write(&directory)?;
+                secret.write_next(&directory)?;
                 let held = meeting.map(|meeting| leash::make(&meeting));
                 let failed = |error: std::io::Error| {
                     file_error("tie a sandbox to this process in", &directory, &error)
@@ -433,7 +437,22 @@ impl DockerBackend {
         })
         .await?;
         let making = self.making(prepared, owner, kept, &secret);
-        let begun = Box::pin(self.make(engine, &making, &kept.meeting)).await?;
+        let made = Box::pin(self.make(engine, &making, &kept.meeting)).await;
+        let begun = blocking("secret", {
+            let directory = kept.directory.clone();
+            move || {
+                let failed =
+                    |error: std::io::Error| file_error("keep the secret of a sandbox in", &directory, &error);
+                match made {
+                    Ok(begun) => Known::take_next(&directory).map(|()| begun).map_err(failed),
+                    Err(error) => {
+                        Known::forget_next(&directory);
+                        Err(error)
+                    }
+                }
+            }
+        })
+        .await?;
         self.reap_meanwhile();
         let then = SaidThen {
             container: begun.container.id.clone().unwrap_or_default(),
@@ -532,6 +551,32 @@ impl DockerBackend {
 }
 
 impl Engine {
+    /// Undoes what somebody began who did not come to the end: one that was to take the place of another was given to nobody, and
+    /// that other one has its place again. One that took nobody's place is as good as any.
+    async fn undo_unfinished(&self, kept: &mut Kept, owner: &Owner, next: Known) -> Result<(), Error> {
+        let name = kept.name.as_str();
+        let is_ours = |container: ContainerInspectResponse| whose(&container, owner) == Whose::Ours;
+        let was_aside = self.container(&aside(name)).await?.is_some_and(is_ours);
+        if was_aside {
+            if self.container(name).await?.is_some_and(is_ours) {
+                self.remove(name).await?;
+            }
+            self.bring_back(name, owner).await?;
+        } else {
+            kept.secret = Some(next);
+        }
+        let directory = kept.directory.clone();
+        blocking("secret", move || {
+            if was_aside {
+                Known::forget_next(&directory);
+                return Ok(());
+            }
+            let failed = |error| file_error("keep the secret of a sandbox in", &directory, &error);
+            Known::take_next(&directory).map_err(failed)
+        })
+        .await
+    }
+
     /// Starts a container that has ended. An engine that was killed itself may know of its end only a moment later.
     async fn start_again(&self, name: &str) -> Result<(), Unfit> {
         let mut tries = 1;

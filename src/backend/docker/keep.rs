@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, path::PathBuf, sync::atomic::Ordering};
 
-use bollard::query_parameters::{ListContainersOptionsBuilder, StopContainerOptionsBuilder};
+use bollard::{
+    models::ContainerSummary,
+    query_parameters::{ListContainersOptionsBuilder, StopContainerOptionsBuilder},
+};
 use herm_protocol::{
     Error, ErrorKind,
     ledger::{Ledger, LedgerItem},
@@ -73,7 +76,10 @@ impl DockerBackend {
             .filter(|(record, _)| !record.once)
             .filter(|(record, _)| {
                 let name = owner.container_of(&record.key);
-                !listed.iter().any(|one| one.name == name)
+                // One that is about to be replaced has another name.
+                !listed
+                    .iter()
+                    .any(|one| one.name == name || one.name == aside(&name))
             });
         Ok(lost
             .map(|(Record { key, .. }, _)| {
@@ -281,8 +287,11 @@ impl DockerBackend {
 }
 
 impl Engine {
-    /// Every container of an owner.
-    async fn listed(&self, owner: &Owner) -> Result<Vec<Listed>, Error> {
+    /// Every container of an owner, as the engine lists it, by its name.
+    pub(super) async fn containers_of(
+        &self,
+        owner: &Owner,
+    ) -> Result<impl Iterator<Item = (String, ContainerSummary)> + use<>, Error> {
         let label = format!("{}={}", names::OWNER, owner.name);
         let filters: HashMap<&str, Vec<&str>> = [("label", vec![label.as_str()])].into();
         let options = ListContainersOptionsBuilder::new()
@@ -290,12 +299,26 @@ impl Engine {
             .filters(&filters)
             .build();
         let list = || self.docker.list_containers(Some(options.clone()));
-        let containers = Box::pin(self.see("list containers", list))
-            .await?
-            .unwrap_or_default();
-        let listed = containers.into_iter().filter_map(|container| {
+        let containers = Box::pin(self.see("list containers", list)).await?;
+        Ok(containers
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|container| {
+                let name = container
+                    .names
+                    .as_ref()?
+                    .first()?
+                    .trim_start_matches('/')
+                    .to_owned();
+                Some((name, container))
+            }))
+    }
+
+    /// The same, with what each does.
+    async fn listed(&self, owner: &Owner) -> Result<Vec<Listed>, Error> {
+        let containers = self.containers_of(owner).await?;
+        let listed = containers.filter_map(|(name, container)| {
             use bollard::models::ContainerSummaryStateEnum as State;
-            let name = container.names?.into_iter().next()?;
             let state = match container.state? {
                 State::RUNNING | State::RESTARTING => SandboxState::Running,
                 State::PAUSED => SandboxState::Paused,
@@ -303,10 +326,7 @@ impl Engine {
                 State::REMOVING | State::DEAD => return None,
                 _ => SandboxState::Stopped,
             };
-            Some(Listed {
-                name: name.trim_start_matches('/').to_owned(),
-                state,
-            })
+            Some(Listed { name, state })
         });
         Ok(listed.collect())
     }

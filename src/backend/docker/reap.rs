@@ -15,8 +15,7 @@ use std::{
 use bollard::{
     models::ContainerInspectResponse,
     query_parameters::{
-        ListContainersOptionsBuilder, ListVolumesOptionsBuilder, RemoveContainerOptionsBuilder,
-        RemoveVolumeOptionsBuilder,
+        ListVolumesOptionsBuilder, RemoveContainerOptionsBuilder, RemoveVolumeOptionsBuilder,
     },
 };
 use herm_protocol::{
@@ -134,10 +133,11 @@ struct Round {
 impl Round {
     /// Every container of the owner; gives the names of those that were there.
     async fn containers(&mut self) -> Result<BTreeSet<String>, Error> {
-        let listed = self.engine.labelled(&self.owner).await?;
+        let listed: Vec<_> = self.engine.containers_of(&self.owner).await?.collect();
         let listed_names: BTreeSet<String> = listed.iter().map(|(name, _)| name.clone()).collect();
         let mut names = BTreeSet::new();
-        for (name, labels) in listed {
+        for (name, container) in listed {
+            let labels = container.labels.unwrap_or_default();
             let whole = name.strip_suffix(ASIDE).unwrap_or(&name);
             if whole != name && listed_names.contains(whole) {
                 Box::pin(self.aside(&name)).await?;
@@ -464,27 +464,6 @@ fn time_of(text: &str) -> Option<SystemTime> {
 }
 
 impl Engine {
-    /// Every container of an owner in any state: its name and its labels.
-    async fn labelled(&self, owner: &Owner) -> Result<Vec<(String, HashMap<String, String>)>, Error> {
-        let label = format!("{}={}", names::OWNER, owner.name);
-        let filters: HashMap<&str, Vec<&str>> = [("label", vec![label.as_str()])].into();
-        let options = ListContainersOptionsBuilder::new()
-            .all(true)
-            .filters(&filters)
-            .build();
-        let list = || self.docker.list_containers(Some(options.clone()));
-        let containers = Box::pin(self.see("list containers", list)).await?;
-        let named = containers
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|container| {
-                let name = container.names?.into_iter().next()?;
-                let labels = container.labels.unwrap_or_default();
-                Some((name.trim_start_matches('/').to_owned(), labels))
-            });
-        Ok(named.collect())
-    }
-
     /// Removes a container that has ended, with its volumes without a name; says whether it is gone. One that was started
     /// meanwhile stays as it is.
     async fn remove_ended(&self, name: &str) -> Result<bool, Error> {

@@ -15,6 +15,9 @@ const VARIABLE: &str = "HERM_RESIDENT_SECRET";
 /// The file in the sandbox's private directory.
 const FILE: &str = "secret";
 
+/// The file while a sandbox is made: what takes the place of another one has a secret of its own.
+const NEXT: &str = "secret-next";
+
 /// Its length in bytes.
 const LENGTH: usize = 32;
 
@@ -32,16 +35,41 @@ impl Known {
 
     /// The one of a sandbox that is kept, if it is there. This blocks.
     pub(super) fn read(directory: &Path) -> io::Result<Self> {
-        let bytes = fs::read(directory.join(FILE))?;
+        Self::read_from(&directory.join(FILE))
+    }
+
+    /// The one of a sandbox that was being made and whose maker did not come to the end. This blocks.
+    pub(super) fn read_next(directory: &Path) -> Option<Self> {
+        Self::read_from(&directory.join(NEXT)).ok()
+    }
+
+    fn read_from(path: &Path) -> io::Result<Self> {
+        let bytes = fs::read(path)?;
         let bytes = bytes
             .try_into()
-            .map_err(|_| io::Error::other(format!("{} is no secret", directory.join(FILE).display())))?;
+            .map_err(|_| io::Error::other(format!("{} is no secret", path.display())))?;
         Ok(Self(bytes))
     }
 
-    /// Keeps it for later clients. This blocks.
-    pub(super) fn write(&self, directory: &Path) -> Result<(), Error> {
-        files::write_as(&directory.join(FILE), &self.0, 0o600)
+    /// Keeps it for a sandbox that is being made, beside that of the one whose place it takes. This blocks.
+    ///
+    /// # Errors
+    /// It cannot be written there.
+    pub(super) fn write_next(&self, directory: &Path) -> Result<(), Error> {
+        files::write_as(&directory.join(NEXT), &self.0, 0o600)
+    }
+
+    /// Keeps for later clients what was kept for a sandbox that was being made. This blocks.
+    ///
+    /// # Errors
+    /// It cannot be done there.
+    pub(super) fn take_next(directory: &Path) -> io::Result<()> {
+        fs::rename(directory.join(NEXT), directory.join(FILE))
+    }
+
+    /// Forgets what was kept for a sandbox that is not made after all. This blocks.
+    pub(super) fn forget_next(directory: &Path) {
+        let _ = fs::remove_file(directory.join(NEXT));
     }
 
     /// As the resident is told it.

@@ -158,26 +158,8 @@ impl Mount {
 pub fn parse_mount(text: &str, here: &Here) -> Result<Asked, Refusal> {
     let text = text.trim();
     if option::is_mount_option(text) {
-        parse_mount_option(text, here).map_err(|refusal| without_values(refusal, text))
+        parse_mount_option(text, here)
     } else {
         volume::parse_volume(text, here).map(Asked::Mount)
     }
-}
-
-/// A refusal without the values of a driver's options, among which may be passwords.
-fn without_values(refusal: Refusal, text: &str) -> Refusal {
-    let mut what = refusal.what;
-    for field in text.split(',') {
-        let field = field.trim_matches(|letter| letter == '"' || letter == ' ');
-        let option = field.strip_prefix("volume-opt=").unwrap_or(field);
-        let value = match option.split_once('=') {
-            Some((key, value)) if !option::is_key(key) => value,
-            _ => continue,
-        };
-        // What is shorter stands in other words, too.
-        if value.len() >= 4 {
-            what = what.replace(value, "…");
-        }
-    }
-    Refusal { what, ..refusal }
 }

@@ -52,7 +52,7 @@ pub(super) fn is_mount_option(text: &str) -> bool {
 }
 
 /// Whether a word is a key of `--mount`, whose value is no secret.
-pub(super) fn is_key(word: &str) -> bool {
+fn is_key(word: &str) -> bool {
     word != "volume-opt" && KEYS.iter().any(|(known, _)| word.eq_ignore_ascii_case(known))
 }
 
@@ -61,6 +61,10 @@ pub(super) fn is_key(word: &str) -> bool {
 /// # Errors
 /// What is wrong with it, and the next step.
 pub(in super::super) fn parse_mount_option(text: &str, here: &Here) -> Result<Asked, Refusal> {
+    read(text, here).map_err(|refusal| without_values(refusal, text))
+}
+
+fn read(text: &str, here: &Here) -> Result<Asked, Refusal> {
     path::no_control(text)?;
     let mut fields = Fields::default();
     for field in csv(text)? {
@@ -310,4 +314,22 @@ impl Fields {
 /// Whether a path stays below where it starts.
 fn is_below(path: &str) -> bool {
     !path.starts_with('/') && path.split('/').all(|part| part != "..")
+}
+
+/// A refusal without the values of a driver's options, among which may be passwords.
+fn without_values(refusal: Refusal, text: &str) -> Refusal {
+    let mut what = refusal.what;
+    for field in text.split(',') {
+        let field = field.trim_matches(|letter| letter == '"' || letter == ' ');
+        let option = field.strip_prefix("volume-opt=").unwrap_or(field);
+        let value = match option.split_once('=') {
+            Some((key, value)) if !is_key(key) => value,
+            _ => continue,
+        };
+        // What is shorter stands in other words, too.
+        if value.len() >= 4 {
+            what = what.replace(value, "…");
+        }
+    }
+    Refusal { what, ..refusal }
 }

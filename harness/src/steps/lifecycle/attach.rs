@@ -462,11 +462,23 @@ async fn leave_a_line(
     client: Arc<Client>,
     params: OpenParams,
     number: usize,
-    patience: std::time::Duration,
+    patience: Duration,
 ) -> Result<Opened, Failure> {
-    let opened = client.call::<method::Open>(&params, patience * 3).await?;
-    let text = format!("echo {number} >> herm-callers");
-    let exec = format!("herm-caller-{number}");
+    let command = (
+        format!("herm-caller-{number}"),
+        format!("echo {number} >> herm-callers"),
+    );
+    open_and_run(&client, &params, command, patience).await
+}
+
+/// Opens a sandbox, and runs a command in it that exits with 0: an exec's name and a text.
+pub(super) async fn open_and_run(
+    client: &Arc<Client>,
+    params: &OpenParams,
+    (exec, text): (String, String),
+    patience: Duration,
+) -> Result<Opened, Failure> {
+    let opened = client.call::<method::Open>(params, patience * 3).await?;
     let params = RunParams::new(&opened.sandbox, exec, Command::Shell(text.into()));
     let record = client
         .run(&params)?

@@ -1,11 +1,10 @@
 //! REAP: what nobody needs is removed, and nothing else.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use herm_protocol::{
     ErrorKind,
-    client::{CallError, Client},
-    exec::{Command, Outcome, RunParams},
+    client::CallError,
     method,
     sandbox::{
         CloseHow, Empty, OpenParams, OpenState, ReapParams, Reapable, Reaped, SandboxInfo, SandboxSpec,
@@ -14,7 +13,7 @@ use herm_protocol::{
 };
 use tokio::time::Instant;
 
-use super::attach::opened_in_words;
+use super::attach::{open_and_run, opened_in_words};
 use crate::{
     scene::{Failure, Scene},
     step::StepResult,
@@ -126,12 +125,17 @@ async fn while_opened(scene: &mut Scene) -> StepResult {
         let former = scene.another_caller().await?;
         let other = scene.client().await?;
         let params = asked("nobody needs").unwrap_or_default();
+        let opening = OpenParams {
+            key: Some(key.clone()),
+            spec: SandboxSpec::default(),
+        };
+        let command = (format!("herm-reaped-{round}"), "sleep 0.2".to_owned());
         let reaping = async {
             // Each time at another moment of the opening.
             tokio::time::sleep(Duration::from_millis(u64::from(round) * 40)).await;
             other.call::<method::Reap>(&params, patience).await
         };
-        let (opened, reaped) = tokio::join!(open_and_run(&one, &key, round, patience), reaping);
+        let (opened, reaped) = tokio::join!(open_and_run(&one, &opening, command, patience), reaping);
         scene.back_to(former).await?;
         let reaped = reaped?;
         let opened = opened?;
@@ -152,36 +156,6 @@ async fn while_opened(scene: &mut Scene) -> StepResult {
         }
     }
     Ok(())
-}
-
-async fn open_and_run(
-    client: &Arc<Client>,
-    key: &str,
-    round: u32,
-    patience: Duration,
-) -> Result<herm_protocol::sandbox::Opened, Failure> {
-    let params = OpenParams {
-        key: Some(key.to_owned()),
-        spec: SandboxSpec::default(),
-    };
-    let opened = client.call::<method::Open>(&params, patience).await?;
-    let params = RunParams::new(
-        &opened.sandbox,
-        format!("herm-reaped-{round}"),
-        Command::Shell("sleep 0.2; exit 7".into()),
-    );
-    let record = client
-        .run(&params)?
-        .wait(patience)
-        .await
-        .map_err(CallError::Fault)?;
-    match record.result().map(|result| &result.outcome) {
-        Some(Outcome::Exited { code: 7 }) => Ok(opened),
-        _ => Err(Failure::failed(
-            "a command of whoever opens the key to work",
-            format!("{:?}", record.answer),
-        )),
-    }
 }
 
 /// What an answer tells of a sandbox: as removed, and as left.
