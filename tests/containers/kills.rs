@@ -122,7 +122,11 @@ fn whatever_is_killed_at_whatever_moment_no_outcome_is_false_and_nothing_is_left
                 "round {round}: {object}"
             );
         }
-        let works = user.herm(&["exec", "--key", &key, "-c", "echo works"]);
+        let mut works = user.herm(&["exec", "--key", &key, "-c", "echo works"]);
+        // The engine goes on removing what a killed remover has asked for: whoever came just before is told that nothing ran.
+        if works.code == Some(2) && works.err.contains("does not exist or is closed") {
+            works = user.herm(&["exec", "--key", &key, "-c", "echo works"]);
+        }
         assert_eq!(works.out, "works\n", "round {round}: {works:?}");
     }
     eventually("nothing to be left", || {

@@ -307,6 +307,12 @@ impl DockerBackend {
                     let container = container.ok_or_else(|| Error::sandbox_not_found(name))?;
                     match Box::pin(self.go_on(engine, prepared, kept, container, answer)).await {
                         Ok(found) => return Ok(found),
+                        // An engine finishes what it was asked for, though whoever asked has been killed and holds no lock any more.
+                        Err(Unfit::Engine(error))
+                            if error.kind() == ErrorKind::SandboxNotFound && Instant::now() < end =>
+                        {
+                            sleep(LOOK).await;
+                        }
                         Err(Unfit::Engine(error)) => return Err(error),
                         Err(Unfit::Container(why)) => {
                             break Some(format!(
